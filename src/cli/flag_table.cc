@@ -637,8 +637,8 @@ constexpr Flag kFlags[] = {
      "How long a process that has ended stays on the page, with its last numbers.",
      SetProcessRetention},
     {"process-scope", "", "PODGPU_PROCESS_SCOPE", FlagKind::kString, "containers",
-     "Which processes have rows: those in containers, or all. The energy of others is "
-     "outside_kubernetes.",
+     "Which processes have rows: those in containers (on a node of Kubernetes, in those of pods), "
+     "or all. The energy of others is outside_kubernetes.",
      SetProcessScope},
     {"enable-accounting", "", "PODGPU_ENABLE_ACCOUNTING", FlagKind::kBool, "false",
      "With --process-metrics=on: switch on the driver's accounting on every GPU that is not in MIG "

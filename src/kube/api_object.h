@@ -90,6 +90,8 @@ struct ApiObject {
   // And those under the keys by which the API server tells how it authenticates.
   std::map<std::string, std::string> authentication = {};
 
+  // Of a pod: the uid that cgroups carry.
+  const std::string& cgroup_uid() const { return config_hash.empty() ? uid : config_hash; }
   // Returns whether both have the same content. Versions are not compared, because a change of the
   // status alone makes a new version.
   bool SaysTheSame(const ApiObject& other) const;

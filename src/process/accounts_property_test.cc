@@ -1,6 +1,7 @@
 // Invariants of table and ledger together on a random node: processes come, go and come back, pids
 // are used again, rows reach the end of their retention, lists and counters are missing, counters
-// restart, devices disappear for a while.
+// restart, devices disappear for a while.  Of some processes only the container is known, until a
+// list of pods names it.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -35,6 +36,7 @@ class LivingNode {
 
   void Step() {
     now_ += seconds(1 + Below(3));
+    ListPods();
     ProcessReading reading{.at = now_, .devices = {}};
     for (uint32_t device = 0; device < kDevicesOfNode; ++device) {
       Live(device);
@@ -68,6 +70,19 @@ class LivingNode {
   uint64_t Below(uint64_t limit) { return random_() % limit; }
   bool OneIn(uint64_t times) { return Below(times) == 0; }
 
+  // Each list has other containers; before the first one, this may be no node of Kubernetes.
+  void ListPods() {
+    if (!OneIn(40)) {
+      return;
+    }
+    PodsOfContainers pods;
+    for (uint64_t i = Below(4); i > 0; --i) {
+      pods["c" + std::to_string(Below(6))] = "pod-" + std::to_string(Below(3));
+    }
+    accounts_.TakeContainers(pods);
+    keeper_.TakeContainers(pods);
+  }
+
   // Few pids, so they are used again, sometimes by a process outside containers.
   void Live(uint32_t number) {
     LivingDevice& device = devices_[number];
@@ -83,6 +98,7 @@ class LivingNode {
       identity->key = {.pid = static_cast<uint32_t>(1 + Below(kHighestPid)),
                        .start_ticks = ++births_};
       identity->place.pod_uid = OneIn(4) ? "" : "pod-" + std::to_string(Below(3));
+      identity->place.container_id = OneIn(2) ? "" : "c" + std::to_string(Below(6));
       device.processes.try_emplace(identity->key.pid, std::move(identity));
     }
     if (!ended_.empty() && OneIn(3)) {  // A list did not show it for a while.
@@ -215,14 +231,16 @@ class LivingNode {
     EXPECT_EQ(of_rows_mj + EndedMj(keeper_, number), SumMj(energy.by_method));
   }
 
-  bool IsReplaced(const ProcessOnDevice& process) const {
+  // Returns whether the row is there without series.
+  bool IsHidden(const ProcessOnDevice& process) const {
     const ProcessTable::Rows& rows = accounts_.table().devices().at(process.device);
     const auto row = rows.find(process.process);
-    return row != rows.end() && row->second.replaced;
+    return row != rows.end() && (row->second.replaced || !row->second.listed);
   }
 
-  // A row is removed exactly at the end of its retention, or when another process has its labels;
-  // its energy is then forgotten energy.
+  // A row is removed exactly at the end of its retention, or it loses its series: because another
+  // process has its labels, or because it is outside Kubernetes. Its energy is then forgotten
+  // energy.
   void CheckForgotten() {
     for (const ProcessOnDevice& process : accounts_.table().forgotten()) {
       ++forgotten_;
@@ -230,7 +248,7 @@ class LivingNode {
       const auto seen = last_seen_.find(process);  // Not found: it lived within one reading.
       devices_[process.device.value].forgotten_mj += charged_mj_[process];
       charged_mj_.erase(process);
-      if (!IsReplaced(process)) {
+      if (!IsHidden(process)) {
         EXPECT_GE(seen == last_seen_.end() ? Duration::zero() : now_ - seen->second, retention_);
         last_seen_.erase(process);
       }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <utility>
 
 #include "base/clock.h"
 #include "process/ledger.h"
@@ -37,6 +38,9 @@ class ProcessAccounts {
       uses_.Forget(pod);
     }
   }
+
+  // See ProcessTable::TakeContainers.
+  void TakeContainers(PodsOfContainers pods) { table_.TakeContainers(std::move(pods)); }
 
   const ProcessTable& table() const { return table_; }
   const Ledger& ledger() const { return ledger_; }

@@ -14,8 +14,17 @@ constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
 // start and end many times a second would fill the page.
 constexpr size_t kMostRowsWithEnded = 1'000;
 
-bool IsInContainer(const ProcessIdentity& identity) {
-  return !identity.place.container_id.empty() || !identity.place.pod_uid.empty();
+// How much is known of the place of a process: an identity is replaced only by a better one.
+enum class PlaceKnown : uint8_t { kNothing, kNoContainer, kContainer, kPod };
+
+PlaceKnown KnownOf(const ProcessIdentity* identity) {
+  if (identity == nullptr) {
+    return PlaceKnown::kNothing;
+  }
+  if (!identity->place.pod_uid.empty()) {
+    return PlaceKnown::kPod;
+  }
+  return identity->place.container_id.empty() ? PlaceKnown::kNoContainer : PlaceKnown::kContainer;
 }
 
 void Fill(const DeviceReading& reading, DeviceInterval& interval) {
@@ -182,16 +191,44 @@ void ProcessTable::Enter(const ListedProcess& process, const DeviceReading& read
   row.seen = true;
 }
 
+// A row whose pod is known stays as it is: the labels of a process never change, and the search for
+// its pod costs nothing any more.
 void ProcessTable::Identify(const std::shared_ptr<const ProcessIdentity>& identity, Instant now,
                             ProcessRow& row) {
-  if (identity != nullptr && identity != row.identity &&
-      (row.identity == nullptr || (!IsInContainer(*row.identity) && IsInContainer(*identity)))) {
-    row.identity = identity;
-    row.pod = pods_.NumberOf(identity->place.pod_uid, now);
-    row.listed = options_.all_processes || IsInContainer(*identity);
-    generation_ += row.listed ? 1 : 0;
+  if (identity != nullptr && KnownOf(row.identity.get()) < PlaceKnown::kPod) {
+    const std::shared_ptr<const ProcessIdentity> best = WithPod(identity);
+    const bool is_better = KnownOf(best.get()) > KnownOf(row.identity.get());
+    if (is_better) {
+      row.identity = best;
+      row.pod = pods_.NumberOf(best->place.pod_uid, now);
+    }
+    const bool was_listed = std::exchange(row.listed, IsListed(row));
+    const bool is_unlisted = was_listed && !row.listed;
+    row.was_unlisted = row.was_unlisted || is_unlisted;
+    generation_ += is_unlisted || (is_better && row.listed) ? 1 : 0;
   }
   pods_.Use(row.pod, now);
+}
+
+bool ProcessTable::IsListed(const ProcessRow& row) const {
+  const PlaceKnown least = is_in_kubernetes() ? PlaceKnown::kPod : PlaceKnown::kContainer;
+  return options_.all_processes || KnownOf(row.identity.get()) >= least;
+}
+
+// Returns a copy that has the pod of its container, if the cgroup does not tell the pod and a list
+// of pods does.
+std::shared_ptr<const ProcessIdentity> ProcessTable::WithPod(
+    const std::shared_ptr<const ProcessIdentity>& identity) const {
+  if (!containers_ || KnownOf(identity.get()) != PlaceKnown::kContainer) {
+    return identity;
+  }
+  const auto pod = containers_->find(identity->place.container_id);
+  if (pod == containers_->end()) {
+    return identity;
+  }
+  auto found = std::make_shared<ProcessIdentity>(*identity);
+  found->place.pod_uid = pod->second;
+  return found;
 }
 
 // Called before EnterBusy, which then finds the row. A row that earlier samples made belongs to the
@@ -267,7 +304,8 @@ void ProcessTable::DropOld(Instant now, DeviceNumber device, Rows& rows) {
     if (row.active || now - row.ended_at < options_.retention) {
       const bool was_replaced = std::exchange(row.replaced, IsReplaced(rows, it));
       generation_ += row.replaced != was_replaced ? 1 : 0;
-      if (row.replaced) {
+      const bool was_unlisted = std::exchange(row.was_unlisted, false);
+      if (row.replaced || was_unlisted) {
         forgotten_.push_back({it->first, device});
       }
       ++it;

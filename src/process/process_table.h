@@ -7,8 +7,12 @@
 // row, unless it holds a device. A list that could not be read ends no process. Each reading also
 // gives the ledger its intervals: every process that was there at the start, at the end, or was
 // busy in between. A process that lived between two readings has a row only if the driver's
-// accounting or samples report it, and its container is unknown. Pure; allocates only for new
-// processes. One thread, the tick's.
+// accounting or samples report it, and its container is unknown.
+//
+// A cgroup may hold only the id of a container; then a list of pods tells the pod. On a node of
+// Kubernetes a container without a pod is outside Kubernetes, like a process without a container:
+// it has a row, but no series of its own. Pure; allocates only for new processes. One thread, the
+// tick's.
 #pragma once
 
 #include <chrono>
@@ -17,7 +21,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -41,6 +47,7 @@ struct ProcessRow {
   Instant ended_at;                      // Meaningful when it is not active.
   // Ended, and another process with its pid has taken over the labels of its series.
   bool replaced = false;
+  bool was_unlisted = false;  // Has lost its series in this reading.
 
   // State of the reading that is being taken.
   bool seen = false;
@@ -49,8 +56,11 @@ struct ProcessRow {
 
 struct ProcessTableOptions {
   Duration retention = std::chrono::minutes(5);  // Of rows, after the end of their process.
-  bool all_processes = false;                    // Also list processes outside containers.
+  bool all_processes = false;                    // Also list processes outside Kubernetes.
 };
+
+// The uid of the pod of each container, in the form that cgroups carry, by the id of the container.
+using PodsOfContainers = std::map<std::string, std::string, std::less<>>;
 
 class ProcessTable {
  public:
@@ -59,6 +69,10 @@ class ProcessTable {
   explicit ProcessTable(const ProcessTableOptions& options) : options_(options) {}
 
   void Take(const ProcessReading& reading);
+  // Replaces the known containers. The first call tells that this is a node of Kubernetes; before
+  // it, a process in any container has series of its own. A process keeps the pod that it has.
+  void TakeContainers(PodsOfContainers pods) { containers_ = std::move(pods); }
+  bool is_in_kubernetes() const { return containers_.has_value(); }
 
   // Results of the last reading: intervals for the ledger to record, then processes to forget
   // because their rows or their series are gone.
@@ -78,11 +92,15 @@ class ProcessTable {
   void Enter(const ListedProcess& process, const DeviceReading& reading, Rows& rows);
   void Identify(const std::shared_ptr<const ProcessIdentity>& identity, Instant now,
                 ProcessRow& row);
+  bool IsListed(const ProcessRow& row) const;
+  std::shared_ptr<const ProcessIdentity> WithPod(
+      const std::shared_ptr<const ProcessIdentity>& identity) const;
   void EnterEnded(const EndedProcess& ended, Instant now, Rows& rows);
   void EnterBusy(const ProcessBusy& busy, Instant now, Rows& rows);
   void DropOld(Instant now, DeviceNumber device, Rows& rows);
 
   ProcessTableOptions options_;
+  std::optional<PodsOfContainers> containers_;  // Nothing: perhaps no node of Kubernetes.
   PodNumbers pods_;
   std::map<DeviceNumber, Rows> devices_;
   std::vector<DeviceInterval> intervals_;  // One per device; their memory is reused.

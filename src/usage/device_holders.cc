@@ -28,7 +28,7 @@ std::string PodUids::Of(const Owner& owner) const {
   if (pod == api->value->end() || std::ranges::binary_search(younger_pods, name)) {
     return owner.pod_uid;
   }
-  return pod->second.config_hash.empty() ? pod->second.uid : pod->second.config_hash;
+  return pod->second.cgroup_uid();
 }
 
 const ProcessNames::Holding* DeviceHolders::HoldingOf(PodNumber pod) const {

@@ -12,7 +12,7 @@ class Naming {
   Naming(const NamingFacts& facts, const ProcessNames& before) : facts_(facts), before_(before) {
     if (facts.pods != nullptr) {
       for (const auto& [key, pod] : *facts.pods) {
-        pods_.emplace(pod.config_hash.empty() ? pod.uid : pod.config_hash, &pod);
+        pods_.emplace(pod.cgroup_uid(), &pod);
       }
     }
   }

@@ -7,8 +7,24 @@
 #include "usage/process_naming.h"
 
 namespace podgpu {
+namespace {
+
+PodsOfContainers PodsOfContainersIn(const ApiObjects& pods) {
+  PodsOfContainers found;
+  for (const auto& [name, pod] : pods) {
+    for (const ApiContainer& container : pod.containers) {
+      if (!container.id.empty()) {
+        found[container.id] = pod.cgroup_uid();
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
 
 void ProcessRows::Take(ProcessQueue& queue, const TickFacts& facts) {
+  FindContainers(facts);
   FindHolders(facts, queue);
   queue.Take(readings_);
   for (const std::unique_ptr<ProcessReading>& reading : readings_) {
@@ -36,6 +52,19 @@ void ProcessRows::Take(ProcessQueue& queue, const TickFacts& facts) {
     ++name_changes_;
   }
   basis_ = std::move(basis);
+}
+
+// An answer of the kubelet or of the API server shows that this is a node of Kubernetes: only then
+// is a container without a pod outside Kubernetes.  A machine with Docker alone has no such answer.
+void ProcessRows::FindContainers(const TickFacts& facts) {
+  const auto pods = facts.api_pods == nullptr ? nullptr : facts.api_pods->value;
+  const bool kubelet_answered = facts.pods != nullptr && facts.pods->value != nullptr;
+  if (pods != nullptr && pods != pods_of_containers_) {
+    accounts_.TakeContainers(PodsOfContainersIn(*pods));
+    pods_of_containers_ = pods;
+  } else if (kubelet_answered && !accounts_.table().is_in_kubernetes()) {
+    accounts_.TakeContainers({});
+  }
 }
 
 // Returns whether the known uids of pods have changed.

@@ -3,7 +3,8 @@
 // Takes each waiting reading from the queue once and adds the pods that hold its devices.  Names
 // are looked up again when rows, owners or pods have changed, and kept as long as a row needs them:
 // an ended pod keeps its name.  Without an API server, uids and names are learned from devices that
-// only one container holds (learned_pods.h).  Tick thread only.
+// only one container holds (learned_pods.h).  The list of the API server or of the kubelet tells
+// the pod of a process whose cgroup holds only a container id.  Tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -79,6 +80,7 @@ class ProcessRows {
   };
 
   static Basis BasisOf(uint64_t rows, const TickFacts& facts, ProcessQueue& queue);
+  void FindContainers(const TickFacts& facts);
   void FindHolders(const TickFacts& facts, ProcessQueue& queue);
   bool LearnPods(const Basis& basis, const TickFacts& facts);
   void TakeReading(const Grid* grid, ProcessReading& reading);
@@ -92,7 +94,8 @@ class ProcessRows {
   std::optional<Instant> read_at_;
   std::optional<Basis> basis_;
   std::optional<Basis> holders_basis_;
-  std::vector<DeviceHolders> holders_;  // By device number.
+  std::shared_ptr<const ApiObjects> pods_of_containers_;  // The list that `accounts_` knows.
+  std::vector<DeviceHolders> holders_;                    // By device number.
   LearnedPods learned_;
   UnnamedProcesses unnamed_;
   MigActivity activity_;

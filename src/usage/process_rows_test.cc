@@ -88,6 +88,11 @@ class ProcessRowsTest : public ::testing::Test {
     facts_.api_pods = api;
     facts_.usable_pods = objects;
   }
+  static std::shared_ptr<const PodFacts> FactsOfAKubelet() {
+    auto pods = std::make_shared<PodFacts>();
+    pods->value = std::make_shared<const PodAllocations>();
+    return pods;
+  }
   void Take() {
     facts_.now = now_;
     facts_.processes = queue_.facts().Get();
@@ -323,7 +328,7 @@ TEST_F(ProcessRowsTest, PodsThatShareADeviceHoldItAsShared) {
 // Cgroups of a static pod carry the hash of its file; the API server gives the pod another uid.
 TEST_F(ProcessRowsTest, NamesAStaticPodByTheHashOfItsFile) {
   const std::string hash = "a81259cef8e959c624df1d456e5d3297";
-  TellPods();
+  TellPods({{.name = "side", .id = "c2", .requests = {}}});
   auto objects = std::make_shared<ApiObjects>(*facts_.api_pods->value);
   objects->at("ml/train-0").config_hash = hash;
   auto api = std::make_shared<ApiFacts>();
@@ -342,6 +347,55 @@ TEST_F(ProcessRowsTest, NamesAStaticPodByTheHashOfItsFile) {
                     "\",namespace=\"ml\",pod=\"train-0\",pod_uid=\"" + kUidOfTrainer +
                     "\",container=\"main\",shared=\"false\"} 1\n"))
       << Text();
+  Read({Trainer(11, "c1", hash), Trainer(12, "c2", "")});
+  Take();
+  EXPECT_TRUE(
+      Shows("{container=\"side\",container_id=\"c2\",gpu=\"1\",namespace=\"ml\","
+            "pid=\"12\",pod=\"train-0\",pod_uid=\"" +
+            std::string(kUidOfTrainer) + "\""))
+      << "joined by its container: " << Text();
+}
+
+// A private cgroup namespace hides the pod of a process in podgpu's own pod.
+TEST_F(ProcessRowsTest, JoinsAProcessByItsContainerWhereTheCgroupHidesThePod) {
+  TellPods({{.name = "main", .id = "c1", .requests = {}}});
+  Own({"main"});
+  Read({Trainer(11, "c1", "")});
+  Read({Trainer(11, "c1", "")}, 500);
+  Take();
+  EXPECT_TRUE(
+      Shows("my_gpu_process_energy_joules{container=\"main\",container_id=\"c1\",gpu=\"1\","
+            "namespace=\"ml\",pid=\"11\",pod=\"train-0\",pod_uid=\"" +
+            std::string(kUidOfTrainer) + "\",process_name=\"python3\"} 0.5\n"))
+      << Text();
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_energy_joules_total{gpu=\"1\",UUID=\"" + FakeDriver::Uuid(1) +
+                    "\",namespace=\"ml\",pod=\"train-0\",pod_uid=\"" + kUidOfTrainer +
+                    "\",container=\"main\",shared=\"false\",method=\"exclusive\"} 0.5\n"))
+      << Text();
+}
+
+// The kubelet alone has answered: nothing names containers.
+TEST_F(ProcessRowsTest, AContainerWithoutAPodIsOutsideKubernetes) {
+  facts_.pods = FactsOfAKubelet();
+  Own({"main"});
+  Read({Trainer(11, "c1", "")});
+  Read({Trainer(11, "c1", "")}, 500);
+  Take();
+  EXPECT_FALSE(Shows("pid=\"11\"")) << Text();
+  EXPECT_TRUE(Shows("method=\"outside_kubernetes\"} 0.5\n")) << Text();
+  TellPods({{.name = "main", .id = "c1", .requests = {}}});
+  Read({Trainer(11, "c1", "")}, 200);
+  Take();
+  EXPECT_TRUE(Shows("pid=\"11\",pod=\"train-0\"")) << "named later: " << Text();
+  EXPECT_TRUE(Shows("method=\"outside_kubernetes\"} 0.5\n")) << Text();
+}
+
+TEST_F(ProcessRowsTest, WithoutKubernetesAContainerHasRows) {
+  Read({Trainer(11, "c1", "")});
+  Read({Trainer(11, "c1", "")}, 500);
+  Take();
+  EXPECT_TRUE(Shows("container_id=\"c1\"")) << Text();
+  EXPECT_TRUE(Shows("method=\"exclusive\"} 0.5\n")) << Text();
 }
 
 TEST_F(ProcessRowsTest, HasNoPodLabelsWithoutAnySourceOfNames) {

@@ -14,6 +14,8 @@ constexpr ConformanceLine kProcesses[] = {
     {"18", "two of equal labels", "ProcessView.HasOneLineIfTwoProcessesHaveTheSameLabels",
      "one line, that of the newer process: a duplicate would make the whole page invalid"},
     {"19", "every form of cgroup path", "CgroupPath.ReadsEveryKnownPath", ""},
+    {"19", "a path with nothing but the container leads to its pod",
+     "PodsOfContainersTest.AProcessGetsThePodOfItsContainer", ""},
     {"19", "each cgroup version, driver and runtime leads to container and pod",
      "ProcTree.LeadsFromEveryPidToItsContainer", ""},
     {"20", "a process on two GPUs", "ProcessView.HasALineOfEachFamilyForEachGpuOfAProcess", ""},

@@ -89,6 +89,16 @@ class Processes : public FailureFixture {
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   }
 
+  // Like a DaemonSet without the API server's variables.
+  void StartWithoutApiServer() {
+    ASSERT_TRUE(node_.ready()) << node_.output();
+    exporter_.emplace(node_,
+                      std::vector<std::string>{"-c=200", "--source=nvml", "--process-metrics=on",
+                                               "--process-interval=200ms",
+                                               "--proc-root=" + node_.directory() + "/proc"});
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  }
+
   // Waits until all processes have the names of their pods, and one joule has been charged.
   bool AwaitShares() const {
     return AwaitPage([](const MetricPage& page) {
@@ -164,14 +174,9 @@ TEST_F(Processes, ProcessesOnASharedGpuDifferAndAddUpToTheGpu) {
   }
 }
 
-// A DaemonSet without the API server's variables: the kubelet's answer is enough for single owners.
+// The kubelet's answer is enough for single owners.
 TEST_F(Processes, WithoutAnApiServerOnlySingleOwnersAreNamedAndThePageReportsIt) {
-  ASSERT_TRUE(node_.ready()) << node_.output();
-  exporter_.emplace(node_,
-                    std::vector<std::string>{"-c=200", "--source=nvml", "--process-metrics=on",
-                                             "--process-interval=200ms",
-                                             "--proc-root=" + node_.directory() + "/proc"});
-  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  StartWithoutApiServer();
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Has(kEnergy,
                     {"pid=\"55\"", "namespace=\"ml\"", "pod=\"alone\"", "container=\"main\""}) &&
@@ -231,6 +236,43 @@ TEST_F(Processes, VirtualGpusHaveTheUseOfTheirPod) {
   EXPECT_EQ(page.Value("DCGM_FI_DEV_FB_USED", of("d")), 4'096);
   EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_UTIL", {Gpu("0")}).size(), 5U)
       << "four rows of pods and the device's row";
+}
+
+// podgpu runs in this pod, with a cgroup namespace of its own: of the pod's other container it sees
+// nothing but the id.
+constexpr char kOwnPod[] = R"(format: 1
+name: own-pod
+seed: 9
+cgroup: {seen_from: ml/own}
+gpus: [{class: h100-sxm5-80gb}]
+pods:
+  - name: own
+    namespace: ml
+    containers:
+      - {name: main, gpus: [0], processes: [{pid: 81, load: {sm: 50%}, memory: 1GiB}]}
+)";
+
+class ProcessesOfOwnPod : public Processes {
+ protected:
+  ProcessesOfOwnPod() : Processes(kOwnPod) {}
+};
+
+TEST_F(ProcessesOfOwnPod, AreJoinedByTheirContainerWhereTheApiServerNamesIt) {
+  Start("nvml");
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Sum(kOfPods, {Gpu("0"), "pod=\"own\"", "container=\"main\""}) > 10;
+  })) << exporter_->Get("/")
+      << Page().text();
+  EXPECT_TRUE(Page().Has(kEnergy, {"pid=\"81\"", "pod=\"own\"", "container=\"main\""}));
+}
+
+TEST_F(ProcessesOfOwnPod, AreOutsideKubernetesWhereNothingNamesTheirContainer) {
+  StartWithoutApiServer();
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Sum(kByMethod, {Gpu("0"), OfMethod("outside_kubernetes")}) > 10;
+  })) << exporter_->Get("/")
+      << Page().text();
+  EXPECT_FALSE(Page().Has(kEnergy, {"pid=\"81\""}));
 }
 
 // An A100 with MIG, whose driver has no GPM: one busy and one idle instance.
