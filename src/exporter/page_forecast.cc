@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "exporter/call_within.h"
 #include "exporter/tick.h"
+#include "health/lacked_metrics.h"
 #include "sample/columns.h"
 
 namespace podgpu {
@@ -212,6 +213,7 @@ PageForecast ForecastPage(const ExporterOptions& options, const ExporterSeams& s
     const Topology& topology = grid->topology();
     forecast.devices = absl::StrFormat("%s, %s", Counted(topology.gpus.size(), "GPU"),
                                        Counted(topology.instances.size(), "MIG instance"));
+    forecast.warnings = LackedWarnings(grid->findings.lacked.get(), options.counters);
     pods = seams.kubelet.List();
     forecast.why_no_pods = std::string(pods.status().message());
   } else {
@@ -250,6 +252,9 @@ std::string ForecastText(const PageForecast& forecast) {
   }
   if (!forecast.why_no_pods.empty()) {
     absl::StrAppendFormat(&text, "note: pods are not counted: %s\n", forecast.why_no_pods);
+  }
+  for (const std::string& warning : forecast.warnings) {
+    absl::StrAppendFormat(&text, "warning: %s\n", warning);
   }
   if (!forecast.left_out.empty()) {
     absl::StrAppendFormat(&text,

@@ -242,7 +242,8 @@ void Tick::TakeGrid(TickFacts& facts) {
   facts.freshness = freshness_tracker_.freshness();
   selected_.Take(facts.grid->topology());
   facts.excluded_gpus = selected_.excluded();
-  facts.config = selected_.AddTo(facts.config);
+  lacked_.Take(facts.grid->findings.lacked, page_.counters.Get());
+  facts.config = lacked_.AddTo(selected_.AddTo(facts.config));
 }
 
 // A late return of a hung call does not prove that the driver works again; a complete reading that

@@ -34,6 +34,7 @@
 #include "fields/counters_csv.h"
 #include "health/condition.h"
 #include "health/freshness_tracker.h"
+#include "health/lacked_metrics.h"
 #include "health/selected_gpus.h"
 #include "health/state_log.h"
 #include "health/value_log.h"
@@ -165,6 +166,7 @@ class Tick {
   FreshnessTracker freshness_tracker_;
   RecentProcessUsage usage_;
   SelectedGpus selected_;
+  LackedMetrics lacked_;
   OwnerJoin owner_join_;
   NamingNotes naming_notes_;
   StateLog state_log_;
@@ -174,8 +176,7 @@ class Tick {
   std::optional<Instant> refused_at_;  // When that number last grew.
   PageState page_;
   GpuTimeline timeline_;
-  // Held while the accounts of processes change, and while another thread copies them.  Not
-  // Published: to copy the accounts at each tick would make the tick pay for pages that few read.
+  // Held while the accounts of processes change or are copied.  Published would copy at each tick.
   mutable Mutex accounts_mutex_;
   PageBuilder metrics_page_;
   PageBuilder requests_page_;  // Requests and use (/metric); has no plan where that page is off.
@@ -190,8 +191,7 @@ class Tick {
 
   std::atomic<uint64_t> ticks_ = 0;
   std::atomic<Duration::rep> last_ended_ = 0;
-  // Held while the next two are set, and while both are read.  A scrape reads one and needs no lock
-  // of the other.
+  // Held while the next two are set, and while both are read; a scrape reads one without it.
   mutable Mutex newest_mutex_;
   Published<Snapshot> snapshots_;
   Published<Condition> conditions_;

@@ -58,27 +58,7 @@ void SelectedGpus::Take(const Topology& topology) {
     }
   }
   missing_ = std::move(rows.missing);
-  if (warnings != warnings_) {
-    warnings_ = std::move(warnings);
-    returned_.reset();
-    for (const std::string& warning : warnings_) {
-      Log(LogLevel::kWarn, "configuration entry has no effect", {{"what", warning}});
-    }
-  }
-}
-
-std::shared_ptr<const ConfigNotes> SelectedGpus::AddTo(
-    const std::shared_ptr<const ConfigNotes>& notes) {
-  if (warnings_.empty()) {
-    return notes;
-  }
-  if (returned_ == nullptr || notes_ != notes) {
-    auto more = std::make_shared<ConfigNotes>(*notes);
-    more->warnings.insert(more->warnings.end(), warnings_.begin(), warnings_.end());
-    notes_ = notes;
-    returned_ = std::move(more);
-  }
-  return returned_;
+  warnings_.Set(std::move(warnings));
 }
 
 }  // namespace podgpu

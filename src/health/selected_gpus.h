@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "facts/tick_facts.h"
+#include "health/added_warnings.h"
 #include "health/sample_state.h"
 #include "topology/selection.h"
 #include "topology/topology.h"
@@ -36,16 +37,16 @@ class SelectedGpus {
 
   // Returns `notes` with the warnings of the selection; the same object again while neither
   // changes.
-  std::shared_ptr<const ConfigNotes> AddTo(const std::shared_ptr<const ConfigNotes>& notes);
+  std::shared_ptr<const ConfigNotes> AddTo(const std::shared_ptr<const ConfigNotes>& notes) {
+    return warnings_.AddTo(notes);
+  }
 
  private:
   const DeviceSelections selections_;
   std::optional<uint64_t> epoch_;  // Of the last topology.
   GpuSet excluded_;
-  std::vector<std::string> missing_;             // Logged.
-  std::vector<std::string> warnings_;            // The missing devices of -d.
-  std::shared_ptr<const ConfigNotes> notes_;     // What AddTo was given.
-  std::shared_ptr<const ConfigNotes> returned_;  // Result of AddTo; null: out of date.
+  std::vector<std::string> missing_;  // Logged.
+  AddedWarnings warnings_;            // The missing devices of -d.
 };
 
 }  // namespace podgpu

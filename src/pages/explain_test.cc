@@ -43,6 +43,7 @@ class ExplainTest : public ::testing::Test {
       grid->at(FieldRow{0}, EntityId{0}) = temperature_;
       grid->at(FieldRow{1}, EntityId{0}) = Value::OfDouble(212.5);
     }
+    grid->findings.lacked = lacked_;
     const Snapshot page({std::make_shared<const SeriesPlan>(),
                          grid,
                          std::make_shared<const Owners>(MakeOwners(*topology_, known, join_)),
@@ -85,6 +86,7 @@ class ExplainTest : public ::testing::Test {
   Instant now_{seconds(1'000)};
   milliseconds read_ago_{400};
   Value temperature_ = Value::OfInt64(45);
+  std::shared_ptr<const LackedFields> lacked_;
 
  public:
   void SetUp() override { pods_.good_at = now_ - seconds(2); }
@@ -412,6 +414,11 @@ TEST_F(ExplainTest, ExplainsOneMetric) {
   query.metric = "DCGM_FI_DEV_GPU_TEMP";
   EXPECT_EQ(Ask(query).devices.at(0).steps.back().detail,
             "DCGM_FI_DEV_GPU_TEMP: not_supported (the device or the driver does not support it)");
+  lacked_ = std::make_shared<const LackedFields>(LackedFields{{FindField(150)}, "NVML has none"});
+  EXPECT_EQ(Ask(query).devices.at(0).steps.back().detail,
+            "DCGM_FI_DEV_GPU_TEMP: not_supported (the device or the driver does not support it); "
+            "NVML has none. Let DCGM read them (image podgpu-dcgm, or dcgm.library.image of the "
+            "chart), or take them out of the list (--metrics-exclude)");
 }
 
 TEST_F(ExplainTest, ExplainsOnePod) {

@@ -1,5 +1,6 @@
 #include "pages/explain_values.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 
 #include "base/text.h"
 #include "fields/field.h"
+#include "health/lacked_metrics.h"
 
 namespace podgpu {
 namespace {
@@ -67,6 +69,15 @@ std::string Spell(const Grid& grid, const Value& value) {
   return absl::StrFormat("%g", value.real());
 }
 
+// "; NVML ... has them from Hopper on. Let DCGM ..." if the source never gives the field.
+std::string WhyLacked(const Grid& grid, const Field* field) {
+  const LackedFields* const lacked = grid.findings.lacked.get();
+  if (lacked == nullptr || std::ranges::find(lacked->fields, field) == lacked->fields.end()) {
+    return "";
+  }
+  return absl::StrFormat("; %s. %s", lacked->why, kLetDcgmRead);
+}
+
 }  // namespace
 
 ExplainedStep ExplainValues(const Grid& grid, EntityId entity) {
@@ -113,8 +124,8 @@ ExplainedStep ExplainMetric(const Grid& grid, EntityId entity, std::string_view 
   const Value& value = grid.at(*row, entity);
   if (!value.present()) {
     return {"values", "absent",
-            absl::StrFormat("%s: %s (%s)", metric, AbsenceName(value.absence()),
-                            AbsenceMeaning(value.absence()))};
+            absl::StrFormat("%s: %s (%s)%s", metric, AbsenceName(value.absence()),
+                            AbsenceMeaning(value.absence()), WhyLacked(grid, field))};
   }
   return {
       "values", "ok",

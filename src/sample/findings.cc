@@ -12,6 +12,7 @@ void Findings::Clear() {
   peers.clear();
   note.reset();
   events_note.reset();
+  lacked.reset();
 }
 
 bool SameLines(const Findings& a, const Findings& b) {

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "fields/field.h"
+
 namespace podgpu {
 
 // The requested findings.
@@ -68,6 +70,12 @@ struct FindingsNote {
   std::string text;       // "health: the engine ...", for people.
 };
 
+// Fields that the source can never give on this node, though DCGM has them.
+struct LackedFields {
+  std::vector<const Field*> fields;  // Of those that are read.
+  std::string why;                   // "NVML gives them from Hopper on", for people.
+};
+
 struct Findings {
   FindingsAsked asked;
   std::vector<XidCount> xids;        // Ascending by GPU, then code.
@@ -80,6 +88,7 @@ struct Findings {
   // no note.
   std::shared_ptr<const FindingsNote> note;
   std::shared_ptr<const FindingsNote> events_note;
+  std::shared_ptr<const LackedFields> lacked;  // Null: none.
 
   // Empties it and keeps its memory.
   void Clear();

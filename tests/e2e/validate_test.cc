@@ -81,6 +81,31 @@ TEST_P(Validate, CountsTheSeriesThatThePageThenHas) {
       << ::testing::PrintToString(served) << ::testing::PrintToString(forecast);
 }
 
+// NVML alone on GPUs before Hopper: every surface says which metrics of the list are lost.
+TEST(BeforeHopper, EachSurfaceNamesTheMetricsThatNvmlNeverGives) {
+  const SimNode node(SimNode::Shipped("a100x2"), SimNode::Pace::kReal);
+  ASSERT_TRUE(node.ready()) << node.output();
+  const std::string lost = "GPUs of this node can never give 5 metrics of the list: ";
+  const std::string why = "NVML, the library of the driver, has them from Hopper on. Let DCGM";
+  Child validate(ExporterProcess::Arguments(node, {"--source=nvml", "--validate"}),
+                 node.variables());
+  ASSERT_EQ(validate.Wait(), 0) << validate.output();
+  EXPECT_NE(validate.output().find("warning: " + lost), std::string::npos) << validate.output();
+  EXPECT_FALSE(Forecast(validate.output()).contains("DCGM_FI_PROF_DRAM_ACTIVE"));
+
+  ExporterProcess exporter(node, {"--source=nvml"});
+  ASSERT_TRUE(exporter.Await("/metrics", "\npodgpu_ready 1\n"));
+  EXPECT_TRUE(exporter.Await("/metrics", "\npodgpu_config_warnings 1\n"));
+  const std::string page = exporter.Get("/");
+  EXPECT_NE(page.find("; 1 warning: " + lost), std::string::npos) << page;
+  EXPECT_NE(page.find(why), std::string::npos) << page;
+  const std::string explained = exporter.Get("/explain?gpu=0&metric=DCGM_FI_PROF_DRAM_ACTIVE");
+  EXPECT_NE(explained.find(why), std::string::npos) << explained;
+  const auto line = exporter.process().AwaitLine(lost);
+  ASSERT_TRUE(line.has_value());
+  EXPECT_NE(line->find("level=WARN msg=\"configuration entry has no effect\""), std::string::npos);
+}
+
 TEST(ValidateAScenario, SaysWhatThePageOfThatNodeCosts) {
   const TemporaryFolder folder;
   Child validate({PODGPU_BINARY_DIR "/bin/podgpu-sim", "run", SimNode::Shipped("mig-mixed"),

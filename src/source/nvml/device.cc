@@ -280,7 +280,7 @@ NvmlRaw NvmlDevice::AskLinkRate(size_t column) {
 
 void NvmlDevice::Profile(NvmlGpm& gpm, const ReadOptions& options) {
   if (!options.profiles) {
-    gpm.Pause();
+    gpm.Pause(plan_->metrics.size());
     samples_->Free(library_->api);
   } else if (!plan_->metrics.empty()) {
     gpm.Read(plan_->metrics, options.now, *metrics_request_);
@@ -289,10 +289,10 @@ void NvmlDevice::Profile(NvmlGpm& gpm, const ReadOptions& options) {
 
 Value NvmlDevice::OfMetric(const NvmlPlan::Column& column, const NvmlGpm& gpm,
                            const ReadOptions& options) const {
-  if (!options.profiles) {
+  const NvmlGpm::Metric& metric = gpm.metrics()[column.first];
+  if (!options.profiles && metric.code == abi::NVML_ERROR_NO_DATA) {
     return Value::OfAbsence(Absence::kPaused);
   }
-  const NvmlGpm::Metric& metric = gpm.metrics()[column.first];
   if (metric.code != abi::NVML_SUCCESS) {
     return Value::OfAbsence(AbsenceOfNvmlCode(metric.code));
   }

@@ -81,6 +81,13 @@ void NvmlGpm::Pause() {
   taken_at_.reset();
 }
 
+void NvmlGpm::Pause(size_t count) {
+  Pause();
+  const nvmlReturn_t support = CheckSupport();
+  TellAll(count, support == abi::NVML_SUCCESS ? static_cast<nvmlReturn_t>(abi::NVML_ERROR_NO_DATA)
+                                              : support);
+}
+
 // Asked once: it is a property of the board.
 nvmlReturn_t NvmlGpm::CheckSupport() {
   if (!library_->Has(abi::NvmlCapability::kProfiling) ||

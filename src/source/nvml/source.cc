@@ -305,7 +305,20 @@ StatusOr<WatchResult> NvmlSource::Watch(const Topology& topology,
     slots_.push_back(std::move(slot));
   }
   history_.Follow(topology, clock_.WallNow());
+  lacked_ = Lacking();
   return WatchResult{};
+}
+
+std::shared_ptr<const LackedFields> NvmlSource::Lacking() const {
+  LackedFields lacked{FieldsLacked(fields_), "NVML, the library of the driver, does not have them"};
+  if (lacked.fields.empty()) {
+    return nullptr;
+  }
+  if (std::ranges::all_of(lacked.fields,
+                          [](const Field* field) { return NvmlRecipeOf(*field).has_value(); })) {
+    lacked.why = "NVML, the library of the driver, has them from Hopper on";
+  }
+  return std::make_shared<const LackedFields>(std::move(lacked));
 }
 
 // Finds the slot's current device and the indices of its instances.
@@ -343,6 +356,7 @@ Status NvmlSource::Read(Grid& grid) {
   history_.TakeXids(events_, slots_);
   NvmlCells(*plan_, column_of_row_, slots_, history_, events_).CopyTo(grid);
   history_.Fill(grid, slots_, events_);
+  grid.findings.lacked = lacked_;
   return DisconnectIfStale(grid);
 }
 

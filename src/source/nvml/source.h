@@ -67,6 +67,8 @@ class NvmlSource final : public Source {
   void SetAwakeDevices();
   // Scans the devices; repeats the scan without each device that hangs.
   StatusOr<std::shared_ptr<NvmlDeviceScan>> Scan();
+  // What the GPUs of the last scan lack of fields_; null: nothing.
+  std::shared_ptr<const LackedFields> Lacking() const;
   // Closes the library from time to time while a GPU is lost, because only a new initialisation
   // finds a GPU that has returned.
   void CloseIfDeviceLost();
@@ -109,6 +111,7 @@ class NvmlSource final : public Source {
 
   std::vector<const Field*> fields_;  // Argument of the last Watch.
   std::shared_ptr<const NvmlPlan> plan_;
+  std::shared_ptr<const LackedFields> lacked_;  // Of fields_; null: none.
   std::vector<std::optional<size_t>>
       column_of_row_;            // Column of the plan; nothing: NVML cannot give it.
   std::vector<NvmlSlot> slots_;  // By GPU of the topology.

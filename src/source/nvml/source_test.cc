@@ -214,6 +214,24 @@ TEST_F(NvmlSourceTest, ReportsProfilingBetweenTwoReadings) {
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kActive, 0).real(), 0.425);
   EXPECT_EQ(At(kActive, 2).absence(), Absence::kNotSupported);
+  source_->SetProfiling(false);
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kActive, 2).absence(), Absence::kNotSupported) << "it will not come after the pause";
+}
+
+TEST_F(NvmlSourceTest, TellsWhichFieldsItNeverGives) {
+  const auto lacked = [this] { return grid_->findings.lacked; };
+  Start({kTemperature, kActive});
+  ASSERT_TRUE(Read().ok() && lacked() == nullptr);
+  nvml_.gpus[2].has_gpm = false;
+  Start({kTemperature, kActive});
+  ASSERT_TRUE(Read().ok() && lacked() != nullptr);
+  EXPECT_EQ(lacked()->fields, std::vector{FindField(kActive)});
+  EXPECT_EQ(lacked()->why, "NVML, the library of the driver, has them from Hopper on");
+  Start({kTemperature, 1100});  // Of CPUs.
+  ASSERT_TRUE(Read().ok() && lacked() != nullptr);
+  EXPECT_EQ(lacked()->fields, std::vector{FindField(1100)});
+  EXPECT_EQ(lacked()->why, "NVML, the library of the driver, does not have them");
 }
 
 TEST_F(NvmlSourceTest, Statement37ReportsThatAnotherProgramHoldsTheCounters) {
