@@ -50,8 +50,10 @@ std::string_view RemedyOfDriver(const ConditionBasis& basis, PartState state) {
       return "install or load the driver, or name it: --libdcgm, --libnvidia-ml, "
              "--remote-hostengine-info; podgpu retries by itself";
     case PartState::kDegraded:
-      return basis.source->remedy.empty() ? "see docs/operations.md; podgpu retries by itself"
-                                          : basis.source->remedy;
+      if (!basis.source->remedy.empty()) {
+        return basis.source->remedy;
+      }
+      return "see docs/operations.md; podgpu retries by itself";
     default:
       return "run nvidia-smi on the node, read the kernel log and the log of the engine; podgpu "
              "continues by itself";

@@ -348,6 +348,18 @@ TEST_F(StateLogTest, ManyXidsAreOneLineEachTenMinutesWithTheirCount) {
   EXPECT_TRUE(HasPart(lines, " events=3000\n")) << lines;
 }
 
+TEST_F(StateLogTest, ADegradedSourceTellsItsOwnRemedy) {
+  Lines();
+  SourceStatus status{PartState::kDegraded, "NVML in place of the engine", 1, 0, 2};
+  facts_.source = std::make_shared<const SourceStatus>(status);
+  EXPECT_TRUE(HasPart(Lines(), " remedy=\"see docs/operations.md; podgpu retries by itself\"\n"));
+  SetSource(PartState::kOk, "the engine");
+  Lines();
+  status.remedy = "install the package datacenter-gpu-manager-4-core";
+  facts_.source = std::make_shared<const SourceStatus>(status);
+  EXPECT_TRUE(HasPart(Lines(), " remedy=\"install the package datacenter-gpu-manager-4-core\"\n"));
+}
+
 TEST_F(StateLogTest, AStateThatChangesEachSecondStaysWithinTheLineBudget) {
   Lines();
   std::string lines;
