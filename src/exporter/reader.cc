@@ -315,8 +315,7 @@ bool Reader::SayNoDriver(const std::string& detail) {
                         Seconds(options_.longest_retry),
                         told.library_is_named ? ". " + detail : ""));
   }
-  status_.remedy = std::move(told.remedy);
-  return SetStatus(PartState::kWaiting, detail);
+  return SetStatus(PartState::kWaiting, detail, std::move(told.remedy));
 }
 
 void Reader::SayWhatIsRead() {
@@ -325,7 +324,6 @@ void Reader::SayWhatIsRead() {
     return;
   }
   status_.needs_no_driver = false;
-  status_.remedy.clear();
   if (topology_->column_count() == 0) {
     SetStatus(PartState::kWaiting, source_->Describe() + " answers and lists no GPU");
     return;
@@ -340,8 +338,7 @@ void Reader::SayWhatIsRead() {
   } else if (topology_->gpus.empty()) {
     SetStatus(PartState::kDegraded, what + "; it lists no GPU");
   } else if (!watch_.stand_in.empty()) {
-    status_.remedy = watch_.remedy;
-    SetStatus(PartState::kDegraded, what + "; " + watch_.stand_in);
+    SetStatus(PartState::kDegraded, what + "; " + watch_.stand_in, watch_.remedy);
   } else if (!topology_->parts_absence.empty()) {
     SetStatus(PartState::kDegraded,
               what + "; absent or from the last scan: " + topology_->parts_absence);
@@ -360,9 +357,10 @@ void Reader::Say(PartState state, std::string detail) {
   }
 }
 
-bool Reader::SetStatus(PartState state, std::string detail) {
+bool Reader::SetStatus(PartState state, std::string detail, std::string remedy) {
   status_.state = state;
   status_.detail = std::move(detail);
+  status_.remedy = std::move(remedy);
   const std::shared_ptr<const SourceStatus> last = statuses_.Get();
   if (last != nullptr && *last == status_) {
     return false;

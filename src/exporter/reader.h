@@ -105,8 +105,8 @@ class Reader {
   void Say(PartState state, std::string detail);
   // Does not wake the tick, so that the new status and its reading come on the same page.
   void SayWhatIsRead();
-  // Returns whether the status has changed.
-  bool SetStatus(PartState state, std::string detail);
+  // Returns whether the status has changed.  A remedy is that of this state alone.
+  bool SetStatus(PartState state, std::string detail, std::string remedy = "");
 
   const SourceOpener open_;
   const ReaderOptions options_;

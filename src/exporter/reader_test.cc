@@ -279,11 +279,18 @@ TEST_F(ReaderTest, SaysThatNvmlStandsInAndLooksForTheEngineEachMinute) {
   EXPECT_EQ(status().state, PartState::kDegraded);
   EXPECT_TRUE(status().detail.ends_with("; NVML is read in place of the host engine"));
   EXPECT_EQ(status().remedy, "install the package");
+  reader_->control().ReleaseFor(seconds(5));
+  clock_.AwaitSleepers(1);
+  Step(seconds(1));
+  EXPECT_EQ(status().state, PartState::kWaiting);
+  EXPECT_EQ(status().remedy, "") << "the package would not end the release";
+  Step(seconds(5));
+  EXPECT_EQ(status().remedy, "install the package");
   driver_.AcceptProfiling();
   for (int i = 0; i < 61; ++i) {
     Step(seconds(1));
   }
-  EXPECT_EQ(driver_.watches(), 2);
+  EXPECT_EQ(driver_.watches(), 3) << "at the start, after the release, and a minute later";
   EXPECT_EQ(status().state, PartState::kOk);
   EXPECT_EQ(status().remedy, "");
 }
