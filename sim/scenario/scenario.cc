@@ -120,7 +120,7 @@ void ReadNode(const Cursor& root, Scenario& scenario) {
 
 // Returns the pod in `seen_from`, or an empty string and an error if the scenario has no such pod.
 std::string ReadSeenFrom(const Cursor& seen_from, const Scenario& scenario) {
-  const std::string name = seen_from.Text("");
+  std::string name = seen_from.Text("");
   const bool is_there = std::ranges::any_of(scenario.pods, [&name](const PodSpec& pod) {
     return pod.pod_namespace + "/" + pod.name == name;
   });

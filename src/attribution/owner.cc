@@ -32,19 +32,21 @@ const Owner* SoleOwner(const std::vector<Owner>& owners) {
 }
 
 std::vector<const Owner*> OnePerContainer(std::vector<const Owner*> owners) {
-  std::vector<const Owner*> first;
+  auto end = owners.begin();  // Of those that stay.
   for (const Owner* owner : owners) {
-    if (std::ranges::none_of(first, [&](const Owner* known) {
+    if (std::none_of(owners.begin(), end, [&](const Owner* known) {
           return ContainerOf(*known) == ContainerOf(*owner);
         })) {
-      first.push_back(owner);
+      *end++ = owner;
     }
   }
-  return first;
+  owners.erase(end, owners.end());
+  return owners;
 }
 
 std::vector<const Owner*> OnePerContainer(const std::vector<Owner>& owners) {
   std::vector<const Owner*> all;
+  all.reserve(owners.size());
   for (const Owner& owner : owners) {
     all.push_back(&owner);
   }

@@ -130,7 +130,8 @@ bool PrefersGzip(std::string_view accept_encoding) {
   }
   const std::optional<double> identity =
       BestQ(entries, [](const Entry& entry) { return entry.type == "identity"; });
-  return gzip.value_or(0) > 0 && *gzip >= identity.value_or(0);
+  const double packed = gzip.value_or(0);
+  return packed > 0 && packed >= identity.value_or(0);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ StatusOr<Topology> AutoSource::ChooseForEngine(PartKinds kinds) {
     return dcgm.status();
   }
   StatusOr<std::unique_ptr<NvmlSource>> nvml = makers_.nvml();
-  const StatusOr<Topology> seen = [&]() -> StatusOr<Topology> {
+  StatusOr<Topology> seen = [&]() -> StatusOr<Topology> {
     PODGPU_RETURN_IF_ERROR(nvml.status());
     return With(**nvml, [&](Source& source) { return source.Discover(kinds); });
   }();
