@@ -255,7 +255,7 @@ int ApplyCallFaults(RunDirectory& run, const CallUnderWay& call) {
 int Sleep(int ms) {
   constexpr int64_t kNsPerMs = 1'000'000;
   timespec left{.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * kNsPerMs};
-  // tidy: allow forbidden-call: this simulates a call that blocks in the kernel.
+  // This simulates a call that blocks in the kernel.
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
   return abi::DCGM_ST_OK;

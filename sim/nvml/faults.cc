@@ -134,7 +134,7 @@ bool IsNvmlGarbage(const World& world, std::string_view call, int gpu,
 void SleepInDriver(int ms) {
   constexpr int64_t kNsPerMs = 1'000'000;
   timespec left{.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * kNsPerMs};
-  // tidy: allow forbidden-call: this simulates a call that blocks in the kernel.
+  // This simulates a call that blocks in the kernel.
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
 }

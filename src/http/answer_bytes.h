@@ -8,9 +8,7 @@
 
 #include <cstddef>
 
-// tidy: allow weighty-header: what this header is for; only the clients' sources include it.
 #include <boost/beast/core/flat_buffer.hpp>
-// tidy: allow weighty-header: as above.
 #include <boost/beast/http/basic_parser.hpp>
 
 namespace podgpu {

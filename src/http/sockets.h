@@ -5,17 +5,11 @@
 // boost::beast::error::timeout.
 #pragma once
 
-// tidy: allow weighty-header: what this header is for; only sources of this room include it.
 #include <boost/asio/basic_socket_acceptor.hpp>
-// tidy: allow weighty-header: as above.
 #include <boost/asio/basic_waitable_timer.hpp>
-// tidy: allow weighty-header: as above.
 #include <boost/asio/generic/stream_protocol.hpp>
-// tidy: allow weighty-header: as above.
 #include <boost/asio/io_context.hpp>
-// tidy: allow weighty-header: as above.
 #include <boost/asio/ssl/stream.hpp>
-// tidy: allow weighty-header: as above.
 #include <boost/beast/core/basic_stream.hpp>
 
 namespace podgpu {

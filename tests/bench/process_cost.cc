@@ -59,7 +59,7 @@ Memory MemoryOf(pid_t pid) {
 double CpuMsOf(pid_t pid) {
   clockid_t clock = 0;
   timespec used{};
-  // tidy: allow forbidden-call: the CPU time of another process, which no Clock gives
+  // The CPU time of another process, which no Clock gives.
   if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) {
     return 0;
   }

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-// tidy: allow weighty-header: the objects that tests look into are nodes of YAML
 #include "yaml-cpp/yaml.h"
 
 namespace podgpu {

@@ -144,7 +144,7 @@ std::string WithoutFigures(std::string_view line) {
 
 void ExpectGoodLine(std::string_view line) {
   EXPECT_TRUE(RE2::PartialMatch(line, R"(^time=\S+ level=(DEBUG|INFO|WARN|ERROR) msg=")")) << line;
-  // tools/tidy finds the other forbidden words in the sources.
+  // tools/tidy/words finds the other forbidden words in the sources.
   EXPECT_FALSE(RE2::PartialMatch(line, R"((?i)\b(failed to|please|might|oops|sorry)\b)")) << line;
   EXPECT_FALSE(RE2::PartialMatch(line, R"((?i)(password|bearer |secret|eyJ[A-Za-z0-9]))")) << line;
 }

@@ -4,141 +4,103 @@
 #include <set>
 #include <string>
 
-#include "tools/tidy/checks.h"
-#include "tools/tidy/prose.h"
+#include "tools/tidy/complaint.h"
 
 namespace podgpu::tidy {
 namespace {
-
-// The checks themselves and their tests name files that are not there.
-constexpr std::string_view kOwnFolder = "tools/tidy/";
 
 // Endings of the files that comments and documents name by path.
 constexpr std::array<std::string_view, 7> kEndings = {".h",    ".cc",    ".inc", ".md",
                                                       ".yaml", ".cmake", ".csv"};
 
-// Documents that readers of this repository do not have.  "#" stands for a number.
-constexpr std::array<std::string_view, 8> kPrivateDocuments = {
-    "behaviour document", "behavior document", "seed system",  "seed systems",
-    "simulator facts",    "simulator's facts", "experience #", "design.md"};
-
-bool IsPathByte(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' ||
-         c == '/';
-}
-
 bool IsNameByte(char c) {
-  return std::islower(static_cast<unsigned char>(c)) != 0 ||
-         std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '_';
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
 }
 
-// Whether `name` looks like a file of ours: "tick.h", "tick_test.cc", not "dcgm_structs.h" and
+// The words of a line that name a file.  Patterns ("fault-*.yaml") and variables are left out.
+std::vector<std::string> NamesIn(std::string_view line) {
+  constexpr std::string_view kPatterns = "*{}<>$%";
+  std::vector<std::string> names;
+  size_t end = 0;
+  for (size_t at = 0; at < line.size(); at = end + 1) {
+    end = at;
+    while (end < line.size() && (IsNameByte(line[end]) || line[end] == '.' || line[end] == '/')) {
+      ++end;
+    }
+    const bool pattern = (at > 0 && kPatterns.find(line[at - 1]) != std::string_view::npos) ||
+                         (end < line.size() && kPatterns.find(line[end]) != std::string_view::npos);
+    std::string_view word = line.substr(at, end - at);
+    word.remove_suffix(word.ends_with('.') ? 1 : 0);
+    if (!pattern && std::ranges::any_of(kEndings, [word](std::string_view ending) {
+          return word.ends_with(ending);
+        })) {
+      names.emplace_back(word);
+    }
+  }
+  return names;
+}
+
+// Whether `name` looks like a source of ours: "tick.h", "tick_test.cc", not "dcgm_structs.h" and
 // other headers of the vendor.
 bool IsSourceName(std::string_view name) {
   const size_t dot = name.find('.');
-  if (dot == 0 || dot == std::string_view::npos || name.starts_with("dcgm_") || name == "nvml.h") {
-    return false;
-  }
-  const std::string_view ending = name.substr(dot);
-  return (ending == ".h" || ending == ".cc") && name.front() != '_' &&
-         std::ranges::all_of(name.substr(0, dot), IsNameByte);
-}
-
-// A path as it is written, and where.
-struct Mention {
-  std::string path;
-  size_t at = 0;
-};
-
-// The words of `prose` that name a file.  Patterns ("fault-*.yaml") and variables are left out.
-std::vector<Mention> MentionsIn(std::string_view prose) {
-  constexpr std::string_view kPatterns = "*{}<>$%";
-  std::vector<Mention> mentions;
-  size_t end = 0;
-  for (size_t at = 0; at < prose.size(); at = end + 1) {
-    end = at;
-    while (end < prose.size() && IsPathByte(prose[end])) {
-      ++end;
-    }
-    const bool pattern =
-        (at > 0 && kPatterns.find(prose[at - 1]) != std::string_view::npos) ||
-        (end < prose.size() && kPatterns.find(prose[end]) != std::string_view::npos);
-    std::string_view word = prose.substr(at, end - at);
-    while (word.ends_with('.')) {
-      word.remove_suffix(1);
-    }
-    const bool named = std::ranges::any_of(
-        kEndings, [word](std::string_view ending) { return word.ends_with(ending); });
-    if (named && !pattern) {
-      mentions.push_back({std::string(word), at});
-    }
-  }
-  return mentions;
+  const std::string_view stem = name.substr(0, dot);
+  return (name.substr(dot) == ".h" || name.substr(dot) == ".cc") && !stem.empty() &&
+         stem.front() != '_' && !stem.starts_with("dcgm_") && stem != "nvml" &&
+         std::ranges::all_of(stem, [](unsigned char c) {
+           return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_';
+         });
 }
 
 class ReferenceCheck {
  public:
-  ReferenceCheck(const Tree& tree, const std::function<bool(const std::string&)>& exists)
-      : exists_(exists) {
+  explicit ReferenceCheck(const Tree& tree) : tree_(tree) {
     for (const File& file : tree.files) {
-      names_.emplace(file.name());
-      const std::string& path = file.path();
-      const size_t first = path.find('/');
-      if (first == std::string::npos) {
-        continue;
-      }
-      folders_.insert(path.substr(0, first));
-      const size_t second = path.find('/', first + 1);
-      if (second != std::string::npos && (path.starts_with("src/") || path.starts_with("sim/"))) {
-        folders_.insert(path.substr(first + 1, second - first - 1));
+      names_.insert(file.path().substr(file.path().rfind('/') + 1));  // npos + 1 is 0.
+      folders_.insert(FolderAt(file.path(), 0));
+      if (file.path().starts_with("src/") || file.path().starts_with("sim/")) {
+        folders_.insert(FolderAt(file.path(), 1));
       }
     }
+    folders_.erase("");
   }
 
-  // Whether `path`, found in `from`, names a file that is there, or none of ours.
-  bool Leads(const File& from, const std::string& path) const {
-    const size_t slash = path.find('/');
-    if (slash == std::string::npos) {
-      return !from.is_cpp() || !IsSourceName(path) || names_.contains(path);
+  // Whether `name`, found in `from`, names a file that is there, or none of ours.
+  bool Leads(const File& from, const std::string& name) const {
+    if (name.find('/') == std::string::npos) {
+      return !from.is_cpp() || !IsSourceName(name) || names_.contains(name);
     }
-    if (!folders_.contains(path.substr(0, slash))) {
-      return true;
-    }
-    const std::string folder = from.path().substr(0, from.path().rfind('/') + 1);
-    return exists_(path) || exists_("src/" + path) || exists_("sim/" + path) ||
-           exists_(folder + path);
+    const std::string own = from.path().substr(0, from.path().rfind('/') + 1);
+    return !folders_.contains(FolderAt(name, 0)) || tree_.paths.contains(name) ||
+           tree_.paths.contains("src/" + name) || tree_.paths.contains("sim/" + name) ||
+           tree_.paths.contains(own + name);
   }
 
  private:
+  const Tree& tree_;               // Borrowed for the length of one check.
   std::set<std::string> names_;    // Of all files, without their folders.
   std::set<std::string> folders_;  // What the path of a file of ours begins with.
-  const std::function<bool(const std::string&)>& exists_;  // Borrowed for the length of one check.
 };
 
 }  // namespace
 
-void CheckReferences(const Tree& tree, const std::function<bool(const std::string&)>& exists,
-                     Complaints& complaints) {
-  const ReferenceCheck check(tree, exists);
+void CheckReferences(const Tree& tree, Complaints& complaints) {
+  const ReferenceCheck check(tree);
   for (const File& file : tree.files) {
-    if (file.path().starts_with(kOwnFolder)) {
-      continue;
+    if (file.path().starts_with("tools/tidy/")) {
+      continue;  // Its tests name files that are not there.
     }
-    const std::string prose = ProseText(file);
-    const auto complain = [&](size_t at, const std::string& what) {
-      const int line = file.LineAt(at);
-      if (!file.Allows(line, NameOf(Rule::kDeadReference))) {
-        complaints.push_back({file.path(), line, Rule::kDeadReference, what});
+    int number = 0;
+    for (std::string_view line : file.Lines()) {
+      ++number;
+      if (line.starts_with("#include ")) {
+        continue;
       }
-    };
-    for (const Mention& mention : MentionsIn(prose)) {
-      if (!check.Leads(file, mention.path)) {
-        complain(mention.at, "\"" + mention.path + "\" is not there");
+      for (const std::string& name : NamesIn(line)) {
+        if (!check.Leads(file, name)) {
+          complaints.push_back({file.path(), number, kReference, "\"" + name + "\" is not there"});
+        }
       }
-    }
-    for (const Phrase& phrase : PhrasesIn(prose, kPrivateDocuments)) {
-      complain(phrase.at,
-               "the document \"" + std::string(phrase.text) + "\" is not in this repository");
     }
   }
 }

@@ -1,4 +1,4 @@
-// Callers that reach podgpu without the aggregator: who is refused, and as whom the others count.
+// Callers that reach podgpu without the aggregator: which are refused, and which names the others get.
 package main
 
 import (
