@@ -10,7 +10,6 @@
 #include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
 
-#include "base/files.h"
 #include "exposition/text.h"
 #include "fields/field.h"
 #include "health/self_metrics.h"
@@ -410,13 +409,6 @@ TEST(MetricsDocument, CountsAsManySeriesAsThePage) {
     EXPECT_EQ(count(AddMeasures), native.whole_gpu * c.whole +
                                       native.partitioned_gpu * c.partitioned +
                                       native.instance * instances);
-  }
-}
-
-TEST(OperationsDocument, HasASectionForEveryFamilyAboutPodgpuItself) {
-  const std::string document = SystemFiles().Read("docs/operations.md").value_or("");
-  for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
-    EXPECT_NE(document.find("### " + std::string(doc.name) + "\n"), std::string::npos) << doc.name;
   }
 }
 
