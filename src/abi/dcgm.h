@@ -2,9 +2,9 @@
 //
 // podgpu's own declarations of the structs that it passes to libdcgm and that the simulated library
 // fills in, byte for byte in the vendor's layout on 64-bit Linux. Origin of each: dcgm_structs.h or
-// dcgm_fields.h of DCGM 4.6.0, compared with 3.1.8 to 4.6.1 (docs/abi.md); "3.x" or "4.x" marks
-// differences between releases. A struct that begins with `version` requires its `_versionN`
-// constant there. Standard library only; plain data.
+// dcgm_fields.h of DCGM 4.6.0, compared with 3.0.4, 3.1.8, 3.3.9, 4.0.0, 4.2.3, 4.4.2, 4.5.3 and
+// 4.6.1; "3.x" or "4.x" marks differences between releases. A struct that begins with `version`
+// requires its `_versionN` constant there. Standard library only; plain data.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ struct dcgmGroupEntityPair_t {
 };
 static_assert(sizeof(dcgmGroupEntityPair_t) == 8 && offsetof(dcgmGroupEntityPair_t, entityId) == 4);
 
-// The payload of a value; `fieldType` selects the member.
+// The payload of a value; `fieldType` selects the member. The vendor nests it without a name.
 union dcgmFieldValuePayload {
   int64_t i64;
   double dbl;

@@ -2,10 +2,9 @@
 //
 // podgpu's own declarations under the vendor's names, so podgpu and the simulated libraries build
 // without vendor headers. Source of every number: dcgm_structs.h and dcgm_fields.h of DCGM 4.6.0,
-// compared with 3.1.8 to 4.6.1 (docs/abi.md); comments mark numbers that are newer than 3.0. All
-// enumerations of DCGM are as wide as int; here they are integer aliases with named constants, so
-// an unknown number from a newer library can be stored. Standard library only; constants, any
-// thread.
+// compared with 3.1.8 to 4.6.1; comments mark numbers that are newer than 3.0. All enumerations of
+// DCGM are as wide as int; here they are integer aliases with named constants, so an unknown number
+// from a newer library can be stored. Standard library only; constants, any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Parameters for connecting to an engine and for starting one in this process.
 //
 // podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.1.8 to
-// 4.6.1 (docs/abi.md). The engine selects the layout by the `version` word, so older versions stay
-// valid: version 1 of the start parameters and version 2 of dcgmConnect_v2's work with every
-// release. Standard library only; plain data.
+// 4.6.1. The engine selects the layout by the `version` word, so older versions stay valid: version
+// 1 of the start parameters and version 2 of dcgmConnect_v2's work with every release. Standard
+// library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"

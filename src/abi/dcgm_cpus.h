@@ -1,7 +1,7 @@
 // The CPUs of Grace boards and their cores in DCGM.
 //
 // podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.3.9 to
-// 4.6.1 (docs/abi.md); introduced in 3.3.1. Standard library only; plain data.
+// 4.6.1; introduced in 3.3.1. Standard library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"
@@ -20,7 +20,7 @@ constexpr uint32_t dcgmCpuHierarchyOwnedCores_version1 =
     StructVersion<dcgmCpuHierarchyOwnedCores_v1>(1);
 static_assert(dcgmCpuHierarchyOwnedCores_version1 == 0x01000088);
 
-// One CPU, first layout.
+// One CPU, first layout. The vendor nests this struct and version 2 in the hierarchy.
 struct dcgmCpuHierarchyCpu_v1 {
   uint32_t cpuId;
   dcgmCpuHierarchyOwnedCores_v1 ownedCores;

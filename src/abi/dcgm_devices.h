@@ -1,9 +1,9 @@
 // DCGM's facts about devices: attributes, MIG hierarchy and profiling groups.
 //
 // podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.1.8 to
-// 4.6.1 (docs/abi.md); the same in 3.x and 4.x. Missing numbers are blank (dcgm_codes.h), missing
-// texts "<<<NULL>>>" or a variant of it. Only the outer `version` must be set before a call.
-// Standard library only; plain data.
+// 4.6.1; the same in 3.x and 4.x. Missing numbers are blank (dcgm_codes.h), missing texts
+// "<<<NULL>>>" or a variant of it. Only the outer `version` must be set before a call. Standard
+// library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"

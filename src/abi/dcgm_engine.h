@@ -1,8 +1,8 @@
 // The engine's own state (modules, memory, CPU), and the calls with which tests inject values.
 //
 // podgpu's own declarations in the layout of dcgm_structs.h, dcgm_test_structs.h and dcgm_errors.h
-// of DCGM 4.6.0, compared with 3.1.8 to 4.6.1 (docs/abi.md); the same in 3.x and 4.x. Standard
-// library only; plain data.
+// of DCGM 4.6.0, compared with 3.1.8 to 4.6.1; the same in 3.x and 4.x. Standard library only;
+// plain data.
 #pragma once
 
 #include "abi/dcgm.h"

@@ -1,8 +1,8 @@
 // Health watches and policies.
 //
 // podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.1.8 to
-// 4.6.1 (docs/abi.md). The health response has one layout in 3.x and one in 4.x; the latter is
-// larger than 1 MB and must be on the heap. Standard library only; plain data.
+// 4.6.1. The health response has one layout in 3.x and one in 4.x; the latter is larger than 1 MB
+// and must be on the heap. Standard library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"
@@ -130,8 +130,8 @@ static_assert(sizeof(dcgmPolicy_v1) == 144 && offsetof(dcgmPolicy_v1, parms) == 
 constexpr uint32_t dcgmPolicy_version1 = StructVersion<dcgmPolicy_v1>(1);
 static_assert(dcgmPolicy_version1 == 0x01000090);
 
-// An event of a policy. All conditions except three have this shape; depending on the condition,
-// the first number is a counter, a violation or an XID.
+// An event of a policy, in place of the vendor's seven structs of this size, one for each
+// condition. Four have no second number; their first is a counter, a violation or an XID.
 struct dcgmPolicyEvent {
   long long timestamp;  // us
   uint32_t first;       // DBE: location; retired pages: by single-bit errors; NVLink: field id.

@@ -1,8 +1,8 @@
 // Links, switches and paths between GPUs in DCGM.
 //
 // podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.1.8 to
-// 4.6.1 (docs/abi.md). The link status has three layouts: version 3 in 3.x, version 4 in 4.x, and
-// version 5 since 4.6, which still accepts version 4. Standard library only; plain data.
+// 4.6.1. The link status has three layouts: version 3 in 3.x, version 4 in 4.x, and version 5 since
+// 4.6, which still accepts version 4. Standard library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"
@@ -43,7 +43,7 @@ struct dcgmNvLinkGpuLinkStatus_v4 {
 };
 static_assert(sizeof(dcgmNvLinkGpuLinkStatus_v4) == 148);
 
-// Links of one switch, 3.x.
+// Links of one switch, 3.x. The vendor has one name for this and the next struct.
 struct dcgmNvLinkNvSwitchLinkStatus_v1 {
   dcgm_field_eid_t entityId;
   dcgmNvLinkLinkState_t linkState[DCGM_NVLINK_MAX_LINKS_PER_NVSWITCH_V1];
@@ -98,7 +98,8 @@ static_assert(sizeof(dcgmNvLinkStatus_v5) == 17084 &&
 constexpr uint32_t dcgmNvLinkStatus_version5 = StructVersion<dcgmNvLinkStatus_v5>(5);
 static_assert(dcgmNvLinkStatus_version5 == 0x050042bc);
 
-// Paths from one GPU to every other GPU, since 4.3; podgpu chose the names of the members.
+// Paths from one GPU to every other GPU, since 4.3: a row of the vendor's matrix. podgpu chose its
+// name and those of the members.
 struct dcgmNvLinkGpuP2PStatus_v1 {
   dcgm_field_eid_t entityId;
   int linkStatus[DCGM_MAX_NUM_DEVICES];  // By GPU; 0 is fine.
@@ -116,7 +117,7 @@ static_assert(sizeof(dcgmNvLinkP2PStatus_v1) == 4232 &&
 constexpr uint32_t dcgmNvLinkP2PStatus_version1 = StructVersion<dcgmNvLinkP2PStatus_v1>(1);
 static_assert(dcgmNvLinkP2PStatus_version1 == 0x01001088);
 
-// One path to another GPU: the first layout.
+// One path to another GPU: the first layout. The vendor nests both layouts without a name.
 struct dcgmGpuPath_v1 {
   uint32_t gpuId;
   uint32_t path;            // One PCIe bit, with NVLink bits from 0x100 on.

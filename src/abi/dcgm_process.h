@@ -1,9 +1,9 @@
 // DCGM's facts about processes: dcgmGetPidInfo and the blobs of accounting fields.
 //
 // podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.1.8 to
-// 4.6.1 (docs/abi.md); the same in 3.x and 4.x. Most numbers of a process are those of its whole
-// GPU during the life of the process; in particular, energy is never divided among processes.
-// Standard library only; plain data.
+// 4.6.1; the same in 3.x and 4.x. Most numbers of a process are those of its whole GPU during the
+// life of the process; in particular, energy is never divided among processes. Standard library
+// only; plain data.
 #pragma once
 
 #include "abi/dcgm_health.h"
@@ -40,7 +40,7 @@ struct dcgmProcessUtilInfo_t {
 };
 static_assert(sizeof(dcgmProcessUtilInfo_t) == 24 && offsetof(dcgmProcessUtilInfo_t, smUtil) == 8);
 
-// Health of one system during the life of the process.
+// Health of one system during the life of the process. The vendor nests it without a name.
 struct dcgmPidHealth {
   dcgmHealthSystems_t system;
   dcgmHealthWatchResults_t health;

@@ -4,7 +4,7 @@
 // function pointers made from it, and load.cc resolves the same list. All calls into the vendor
 // library go through a table; tests fill one with their own functions. Pointers of a capability
 // that the loaded library lacks are null (load.h reports them). Signatures: dcgm_agent.h of DCGM
-// 4.6.0, the same in 3.x (docs/abi.md).
+// 4.6.0, the same in 3.x.
 #pragma once
 
 #include <cstdint>

@@ -47,10 +47,11 @@ constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityName
 // The capabilities of a library, for messages.
 struct Capabilities {
   std::span<const std::string_view> names;
+  std::string_view releases;                    // Those that have the core.
   std::optional<uint8_t> alone = std::nullopt;  // Its symbols may be missing one by one.
 };
-constexpr Capabilities kDcgmCapabilities = {kDcgmCapabilityNames};
-constexpr Capabilities kNvmlCapabilities = {kNvmlCapabilityNames,
+constexpr Capabilities kDcgmCapabilities = {kDcgmCapabilityNames, "DCGM 3.0 or newer"};
+constexpr Capabilities kNvmlCapabilities = {kNvmlCapabilityNames, "the NVIDIA driver R450 or newer",
                                             static_cast<uint8_t>(NvmlCapability::kReading)};
 
 struct Opened {
@@ -144,9 +145,8 @@ Status Resolve(LibraryLoader& loader, const Opened& opened, std::span<Symbol> sy
   }
   if (!missing[0].empty()) {
     return absl::FailedPreconditionError(
-        absl::StrFormat("%s lacks %s: it is too old or another library. Install a release that "
-                        "podgpu knows (docs/abi.md)",
-                        opened.name, Join(missing[0], ", ")));
+        absl::StrFormat("%s lacks %s: it is too old or another library. Install %s", opened.name,
+                        Join(missing[0], ", "), capabilities.releases));
   }
   for (size_t capability = 0; capability < has.size(); ++capability) {
     has[capability] = missing[capability].empty();

@@ -134,7 +134,7 @@ TEST(LoadDcgm, NamesAllMissingCoreSymbolsInOneError) {
   EXPECT_EQ(library.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Text(library.status()),
             "libdcgm.so.4 lacks dcgmInit, dcgmWatchFields: it is too old or another library. "
-            "Install a release that podgpu knows (docs/abi.md)");
+            "Install DCGM 3.0 or newer");
 }
 
 TEST(LoadDcgm, SwitchesACapabilityOffAsAWhole) {

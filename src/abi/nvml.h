@@ -1,9 +1,9 @@
 // NVML's core: codes, handles, and the structs that identify a device.
 //
 // podgpu's own declarations under the vendor's names, in the layout of nvml.h of CUDA 13.3, checked
-// against the copy in DCGM 4.6.0 (docs/abi.md). nvmlReturn_t and the enumerations are as wide as
-// int and are integers here, so an unknown code of a newer driver can be stored. All ones means "no
-// value". A versioned struct begins with size | number << 24. Standard library only; plain data.
+// against the copy in DCGM 4.6.0. nvmlReturn_t and the enumerations are as wide as int and are
+// integers here, so an unknown code of a newer driver can be stored. All ones means "no value". A
+// versioned struct begins with size | number << 24. Standard library only; plain data.
 #pragma once
 
 #include <cstddef>

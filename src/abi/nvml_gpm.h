@@ -26,7 +26,8 @@ struct nvmlGpmSupport_t {
 };
 static_assert(sizeof(nvmlGpmSupport_t) == 8);
 
-// The library's description of a metric; the library owns the texts.
+// The library's description of a metric; the library owns the texts. The vendor nests it in the
+// metric.
 struct nvmlGpmMetricInfo_t {
   char* shortName;
   char* longName;

@@ -3,8 +3,7 @@
 // As in dcgm_table.h: PODGPU_NVML_API lists result, symbol, capability and parameters, NvmlTable
 // holds the pointers, load.cc resolves the list. Names carry their version suffix, because the
 // plain symbols are older interfaces. Where a newer symbol may be missing, the older one is in the
-// list too, and the caller uses the newest that exists. Signatures: nvml.h of CUDA 13.3
-// (docs/abi.md).
+// list too, and the caller uses the newest that exists. Signatures: nvml.h of CUDA 13.3.
 #pragma once
 
 #include <cstdint>
