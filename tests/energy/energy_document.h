@@ -1,6 +1,6 @@
-// The table and the plot of docs/energy.md, made from the measured figures.
+// The table of docs/energy.md, made from the measured figures.
 //
-// Pure functions of the figures; a test compares their result with the committed files.
+// A pure function of the figures; a test compares its result with the committed document.
 #pragma once
 
 #include <span>
@@ -10,14 +10,7 @@
 
 namespace podgpu {
 
-inline constexpr double kLeastRatioInPlot = 0.25;
-inline constexpr double kMostRatioInPlot = 16;
-
 // Markdown: a line per process.
 std::string EnergyTable(std::span<const ScenarioFigures> scenarios);
-
-// SVG, for light and for dark pages: one line per process with the result of each method as a
-// multiple of the truth.
-std::string EnergyPlot(std::span<const ScenarioFigures> scenarios);
 
 }  // namespace podgpu
