@@ -105,7 +105,7 @@ TEST(MetricsApi, EveryMetricOfTheProgramCanBeReadByTheAutoscaler) {
   }
   EXPECT_EQ(TextsOf(rules[0]["resources"]), external);
   EXPECT_EQ(TextsOf(rules[1]["resources"]), of_pods);
-  std::ifstream file("tests/chart/deploycheck/apiservices.go");
+  std::ifstream file("tests/chart/deploycheck/made.go");
   const std::string checker(std::istreambuf_iterator<char>(file), {});
   for (const std::string& name : external) {
     EXPECT_NE(checker.find("\"" + name + "\""), std::string::npos) << name;

@@ -23,7 +23,6 @@ func (s *Set) Check() {
 	s.checkOrder()
 	s.checkWorkloads()
 	s.checkServices()
-	s.checkApiServices()
 	s.checkServiceMonitors()
 	s.checkPodMonitors()
 	s.checkAutoscalers()

@@ -2,8 +2,6 @@
 //
 //	deploycheck -podgpu PROGRAM [-external FILE] [-image-files FOLDER] [-namespace NAME] [-launches FOLDER] SET...
 //
-//	deploycheck -table FILE -podgpu PROGRAM [-helm PROGRAM] [-root FOLDER] [-external FILE] [-image-files FOLDER]
-//
 // A SET is a file or folder of YAML documents; "a,b" are two that are applied together, in that order. Each finding is
 // one line with file, object and remedy. Exit code 0: none; 1: at least one; 2: the files cannot be read.
 package main
@@ -19,7 +17,7 @@ import (
 )
 
 type options struct {
-	podgpu, external, imageFiles, namespace, launches, table, helm, root string
+	podgpu, external, imageFiles, namespace, launches string
 }
 
 func main() {
@@ -29,18 +27,12 @@ func main() {
 	flag.StringVar(&o.imageFiles, "image-files", "", "a folder with the image's files of /etc/dcgm-exporter")
 	flag.StringVar(&o.namespace, "namespace", "default", "the namespace of objects that name none")
 	flag.StringVar(&o.launches, "launches", "", "write launches.json and the mounted files into this folder")
-	flag.StringVar(&o.table, "table", "", "check the table of commands in this Markdown file, and no set")
-	flag.StringVar(&o.helm, "helm", "helm", "with -table: the program Helm")
-	flag.StringVar(&o.root, "root", ".", "with -table: the folder that its paths begin at")
 	flag.Parse()
-	if o.podgpu == "" || (flag.NArg() == 0) == (o.table == "") {
+	if o.podgpu == "" || flag.NArg() == 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	findings, err := runTable(o)
-	if o.table == "" {
-		findings, err = run(o, flag.Args())
-	}
+	findings, err := run(o, flag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "deploycheck:", err)
 		os.Exit(2)
@@ -51,27 +43,6 @@ func main() {
 	if len(findings) > 0 {
 		os.Exit(1)
 	}
-}
-
-func runTable(o options) ([]Finding, error) {
-	if o.table == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(o.table)
-	if err != nil {
-		return nil, err
-	}
-	external, err := readExternal(o.external)
-	if err != nil {
-		return nil, err
-	}
-	folder, err := os.MkdirTemp("", "deploycheck")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	checker := TableChecker{o.root, o.podgpu, o.helm, o.imageFiles, external, folder}
-	return checker.Check(o.table, string(text)), nil
 }
 
 func run(o options, sets []string) ([]Finding, error) {
