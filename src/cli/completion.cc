@@ -1,16 +1,12 @@
 #include "cli/completion.h"
 
-#include <algorithm>
-#include <cstddef>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
-#include "cli/cluster_flags.h"
-#include "cli/doctor_flags.h"
 #include "cli/flag_table.h"
 #include "cli/roles.h"
-#include "cli/top_flags.h"
 
 namespace podgpu {
 namespace {
@@ -33,25 +29,6 @@ bool TakesNoValue(const FlagText& flag) {
   return flag.kind == FlagKind::kBool || flag.kind == FlagKind::kOptional;
 }
 
-// The flags of the node role, of `podgpu cluster`, of `podgpu doctor` and of `podgpu top`.
-std::vector<FlagText> NodeFlags() { return FlagTexts(FlagTable()); }
-std::vector<FlagText> ClusterFlags() { return FlagTexts(ClusterFlagTable()); }
-std::vector<FlagText> TopFlags() { return FlagTexts(TopFlagTable()); }
-
-// The doctor's own, then those of the node that it does not have itself.
-std::vector<FlagText> DoctorFlags() {
-  std::vector<FlagText> flags = FlagTexts(DoctorFlagTable());
-  const size_t own = flags.size();
-  for (const FlagText& flag : NodeFlags()) {
-    const auto end = flags.begin() + static_cast<std::ptrdiff_t>(own);
-    if (std::find_if(flags.begin(), end,
-                     [&flag](const FlagText& one) { return one.name == flag.name; }) == end) {
-      flags.push_back(flag);
-    }
-  }
-  return flags;
-}
-
 std::string BashWords(const std::vector<FlagText>& flags) {
   std::string words;
   for (const FlagText& flag : flags) {
@@ -63,22 +40,26 @@ std::string BashWords(const std::vector<FlagText>& flags) {
   return words;
 }
 
+// The shells decide by the first word.  Without a role it is a flag of the node.
 std::string BashScript() {
   std::string commands;
+  std::string cases;
   for (const Role& role : Roles()) {
     absl::StrAppendFormat(&commands, " %s", role.name);
+    if (role.flags != nullptr) {
+      absl::StrAppendFormat(&cases, "      %s) words=\"%s\" ;;\n", role.name,
+                            BashWords(role.flags()));
+    }
   }
   return absl::StrFormat(
       "# Completion of podgpu for bash: source <(podgpu completion bash)\n"
       "_podgpu() {\n"
       "  local word=\"${COMP_WORDS[COMP_CWORD]}\" words=\"%s\"\n"
       "  COMPREPLY=()\n"
-      "  if [[ ${COMP_CWORD} -ge 2 && ${COMP_WORDS[1]} == cluster ]]; then\n"
-      "    words=\"%s\"\n"
-      "  elif [[ ${COMP_CWORD} -ge 2 && ${COMP_WORDS[1]} == top ]]; then\n"
-      "    words=\"%s\"\n"
-      "  elif [[ ${COMP_CWORD} -ge 2 && ${COMP_WORDS[1]} == doctor ]]; then\n"
-      "    words=\"%s\"\n"
+      "  if [[ ${COMP_CWORD} -ge 2 ]]; then\n"
+      "    case ${COMP_WORDS[1]} in\n"
+      "%s"
+      "    esac\n"
       "  fi\n"
       "  if [[ ${COMP_CWORD} -eq 2 && ${COMP_WORDS[1]} == completion ]]; then\n"
       "    words=\"bash zsh fish\"\n"
@@ -91,8 +72,7 @@ std::string BashScript() {
       "-- \"${word}\")\n"
       "}\n"
       "complete -o default -F _podgpu podgpu\n",
-      BashWords(NodeFlags()), BashWords(ClusterFlags()), BashWords(TopFlags()),
-      BashWords(DoctorFlags()), commands);
+      BashWords(FlagTexts(FlagTable())), cases, commands);
 }
 
 std::string ZshArguments(const std::vector<FlagText>& flags) {
@@ -112,36 +92,30 @@ std::string ZshArguments(const std::vector<FlagText>& flags) {
 
 std::string ZshScript() {
   std::string commands;
+  std::string cases;
   for (const Role& role : Roles()) {
     absl::StrAppendFormat(&commands, "'%s:%s' ", role.name, ShortHelp(role.meaning));
+    if (role.flags != nullptr) {
+      absl::StrAppendFormat(&cases, "      %s) _arguments%s; return ;;\n", role.name,
+                            ZshArguments(role.flags()));
+    }
   }
   return absl::StrFormat(
       "#compdef podgpu\n"
       "# Completion of podgpu for zsh: podgpu completion zsh > a folder of $fpath/_podgpu\n"
       "_podgpu() {\n"
       "  local -a commands=(%s)\n"
-      "  if [[ $CURRENT -eq 3 && $words[2] == completion ]]; then\n"
-      "    compadd bash zsh fish\n"
-      "    return\n"
-      "  fi\n"
-      "  if [[ $CURRENT -ge 3 && $words[2] == cluster ]]; then\n"
-      "    _arguments%s\n"
-      "    return\n"
-      "  fi\n"
-      "  if [[ $CURRENT -ge 3 && $words[2] == top ]]; then\n"
-      "    _arguments%s\n"
-      "    return\n"
-      "  fi\n"
-      "  if [[ $CURRENT -ge 3 && $words[2] == doctor ]]; then\n"
-      "    _arguments%s\n"
-      "    return\n"
+      "  if [[ $CURRENT -ge 3 ]]; then\n"
+      "    case $words[2] in\n"
+      "      completion) [[ $CURRENT -eq 3 ]] && compadd bash zsh fish; return ;;\n"
+      "%s"
+      "    esac\n"
       "  fi\n"
       "  [[ $CURRENT -eq 2 && $words[2] != -* ]] && _describe command commands\n"
       "  _arguments%s\n"
       "}\n"
       "compdef _podgpu podgpu\n",
-      commands, ZshArguments(ClusterFlags()), ZshArguments(TopFlags()), ZshArguments(DoctorFlags()),
-      ZshArguments(NodeFlags()));
+      commands, cases, ZshArguments(FlagTexts(FlagTable())));
 }
 
 // Adds one line per flag, offered when `condition` holds.
@@ -161,16 +135,22 @@ std::string FishScript() {
   std::string script =
       "# Completion of podgpu for fish: podgpu completion fish > "
       "~/.config/fish/completions/podgpu.fish\n";
+  std::string others;
   for (const Role& role : Roles()) {
     absl::StrAppendFormat(&script, "complete -c podgpu -n __fish_use_subcommand -a %s -d '%s'\n",
                           role.name, ShortHelp(role.meaning));
+    others += role.name == "node" ? "" : absl::StrFormat(" %s", role.name);
   }
   script +=
       "complete -c podgpu -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n";
-  AppendFishFlags(NodeFlags(), "not __fish_seen_subcommand_from cluster doctor top", script);
-  AppendFishFlags(ClusterFlags(), "__fish_seen_subcommand_from cluster", script);
-  AppendFishFlags(TopFlags(), "__fish_seen_subcommand_from top", script);
-  AppendFishFlags(DoctorFlags(), "__fish_seen_subcommand_from doctor", script);
+  for (const Role& role : Roles()) {
+    if (role.flags != nullptr) {
+      const std::string condition =
+          role.name == "node" ? absl::StrFormat("not __fish_seen_subcommand_from%s", others)
+                              : absl::StrFormat("__fish_seen_subcommand_from %s", role.name);
+      AppendFishFlags(role.flags(), condition, script);
+    }
+  }
   return script;
 }
 

@@ -386,42 +386,70 @@ Status SetConfigMap(NodeCommand& command, std::string_view value) {
 }
 
 // tidy: table
-constexpr Flag kFlags[] = {
-    {"address", "a", "DCGM_EXPORTER_LISTEN", FlagKind::kString, ":9400",
-     "Address to listen on: host:port, :port, [v6]:port, or unix:/path.",
+constexpr Flag kPage[] = {
+    {"collect-interval", "c", "DCGM_EXPORTER_INTERVAL", FlagKind::kMilliseconds, "30000",
+     "How often device values are sampled and pages are made: 100 to 3600000 milliseconds, or a "
+     "duration such as 5s.",
+     SetInterval},
+    {"stale-after", "", "PODGPU_STALE_AFTER", FlagKind::kDuration, "three intervals, at least 5s",
+     "Samples older than this are removed from the page instead of being repeated.", SetStaleAfter},
+    {"metrics-views", "", "PODGPU_METRICS_VIEWS", FlagKind::kString, "dcgm,core,self",
+     "What /metrics shows: dcgm (dcgm-exporter's rows and no others), core (facts, holders, states "
+     "and XIDs of GPUs), native (core, and clean names in base units for every measure), process "
+     "(see --process-metrics; GPUs, pods and each process), self (this program).",
+     SetViews},
+    {"series-budget", "", "PODGPU_SERIES_BUDGET", FlagKind::kInt, "0",
+     "Maximum number of series on /metrics; above it DCGM families are left out, those with the "
+     "highest ids first. 0: no limit.",
+     SetSeriesBudget},
+    {"xid-count-window-size", "x", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", FlagKind::kMilliseconds,
+     "300000",
+     "How long DCGM_EXP_XID_ERRORS_COUNT counts an XID: 1000 to 86400000 milliseconds, or a "
+     "duration such as 5m.",
+     SetWindow<&ExporterOptions::xid_window>},
+    {"clock-events-count-window-size", "", "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE",
+     FlagKind::kMilliseconds, "300000",
+     "How long DCGM_EXP_CLOCK_EVENTS_COUNT counts a sample, in the same form.",
+     SetWindow<&ExporterOptions::clock_window>},
+    {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", FlagKind::kString, "",
+     "Directory in which a batch system keeps a file per device (\"0\", or \"0.7\" for MIG "
+     "instance 7 of GPU 0) with one job id per line: each row of the device is shown once per job, "
+     "with hpc_job.",
      [](NodeCommand& command, std::string_view value) {
-       command.exporter.http.address = std::string(value);
-       return absl::OkStatus();
-     },
-     nullptr, "listen-address"},
-    {"metrics-path", "", "", FlagKind::kString, "",
-     "Serve /metrics under this path too, as my-gpu-exporter does.", SetMetricsPath},
-    {"web-systemd-socket", "", "DCGM_EXPORTER_SYSTEMD_SOCKET", FlagKind::kBool, "false",
-     "Serve the socket that systemd hands over instead of --address.",
-     SetBool<&NodeCommand::systemd_socket>},
-    {"web-enable-control", "", "PODGPU_WEB_ENABLE_CONTROL", FlagKind::kBool, "false",
-     "Clients that may read /metrics may also POST: /api/v1/profiling?state=paused&for=10m leaves "
-     "the profiling counters to another program; /api/v1/devices?state=released&for=30s releases "
-     "the devices. Both end after that time, or at once with state=running or state=held.",
-     SetControl},
-    {"web-allowed-hosts", "", "PODGPU_WEB_ALLOWED_HOSTS", FlagKind::kList, "",
-     "Host names that clients may use, in addition to addresses, localhost and this machine's own "
-     "name; a request with any other Host gets 403, on all paths. * allows all. Without the flag, "
-     "only the paths of --web-enable-control require an address, localhost or this machine's name. "
-     "Protects against DNS rebinding: a web site that points its own name at this address to reach "
-     "it through a browser.",
-     AddAllowedHosts, ClearAllowedHosts},
-    {"api-namespaces", "", "PODGPU_API_NAMESPACES", FlagKind::kList, "",
-     "Namespaces whose pods are named on /, /explain and under /api/v1; of other namespaces they "
-     "show only that pods exist. Without the flag, all are named. /metrics names all.",
-     AddToList<VisibleNamespaceNames>, ClearList<VisibleNamespaceNames>},
-    {"web-config-file", "", "DCGM_EXPORTER_WEB_CONFIG_FILE", FlagKind::kString, "",
-     "TLS, passwords, headers and a rate limit for HTTP clients: the YAML file that all Prometheus "
-     "exporters share. Read again when it changes.",
-     [](NodeCommand& command, std::string_view value) {
-       command.exporter.http.web_config_file = std::string(value);
+       command.exporter.job_directory = std::string(value);
        return absl::OkStatus();
      }},
+    {"hostname-label", "", "PODGPU_HOSTNAME_LABEL", FlagKind::kString, "Hostname",
+     "Spelling of the hostname label on DCGM rows: Hostname (released versions) or hostname.",
+     SetHostnameLabel},
+    {"no-hostname", "n", "DCGM_EXPORTER_NO_HOSTNAME", FlagKind::kBool, "false",
+     "Leave the hostname label out.", SetBool<&NodeCommand::no_hostname>},
+    {"use-old-namespace", "o", "DCGM_EXPORTER_USE_OLD_NAMESPACE", FlagKind::kBool, "false",
+     "Old label names on DCGM rows: uuid, pod_name, pod_namespace, container_name.",
+     SetViewBool<&ViewOptions::use_old_namespace>},
+    {"replace-blanks-in-model-name", "rbmn", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME",
+     FlagKind::kBool, "false", "Replace each run of blanks in the model name by one dash.",
+     SetViewBool<&ViewOptions::replace_blanks_in_model_name>},
+    {"textfile-device", "", "PODGPU_TEXTFILE_DEVICE", FlagKind::kString, "",
+     "Write the legacy page without pods to this file, for node-exporter's textfile collector.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.text_files.device_path = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"textfile-pod", "", "PODGPU_TEXTFILE_POD", FlagKind::kString, "",
+     "The same with the labels of pods, as /gpu/metrics shows it.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.text_files.pod_path = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"textfile-interval", "", "PODGPU_TEXTFILE_INTERVAL", FlagKind::kMilliseconds, "1000",
+     "Shortest interval between two writes of a text file: 100 to 3600000 milliseconds, or a "
+     "duration. A file is written when there is a newer reading (--collect-interval).",
+     SetTextFileInterval},
+};
+
+// tidy: table
+constexpr Flag kFields[] = {
     {"collectors", "f", "DCGM_EXPORTER_COLLECTORS", FlagKind::kString, kDefaultCountersPath,
      "Counters file: one line per metric (field, type, help). The program contains the three lists "
      "of dcgm-exporter's image, default-counters.csv, dcp-metrics-included.csv and "
@@ -438,25 +466,15 @@ constexpr Flag kFlags[] = {
     {"metrics-exclude", "", "PODGPU_METRICS_EXCLUDE", FlagKind::kString, "",
      "Names of lines to remove from the counters file, in the same form.",
      SetPatterns<&MetricPatterns::exclude>},
-    {"series-budget", "", "PODGPU_SERIES_BUDGET", FlagKind::kInt, "0",
-     "Maximum number of series on /metrics; above it DCGM families are left out, those with the "
-     "highest ids first. 0: no limit.",
-     SetSeriesBudget},
-    {"collect-interval", "c", "DCGM_EXPORTER_INTERVAL", FlagKind::kMilliseconds, "30000",
-     "How often device values are sampled and pages are made: 100 to 3600000 milliseconds, or a "
-     "duration such as 5s.",
-     SetInterval},
-    {"stale-after", "", "PODGPU_STALE_AFTER", FlagKind::kDuration, "three intervals, at least 5s",
-     "Samples older than this are removed from the page instead of being repeated.", SetStaleAfter},
-    {"xid-count-window-size", "x", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", FlagKind::kMilliseconds,
-     "300000",
-     "How long DCGM_EXP_XID_ERRORS_COUNT counts an XID: 1000 to 86400000 milliseconds, or a "
-     "duration such as 5m.",
-     SetWindow<&ExporterOptions::xid_window>},
-    {"clock-events-count-window-size", "", "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE",
-     FlagKind::kMilliseconds, "300000",
-     "How long DCGM_EXP_CLOCK_EVENTS_COUNT counts a sample, in the same form.",
-     SetWindow<&ExporterOptions::clock_window>},
+    {"configmap-data", "m", "DCGM_EXPORTER_CONFIGMAP_DATA", FlagKind::kString, "none",
+     "ConfigMap of the API server, as NAMESPACE:NAME, whose key \"metrics\" holds the counters "
+     "file; until it can be read, --collectors is used. Needs the right to get it, and to watch it "
+     "to notice changes at once. A mounted ConfigMap needs neither.",
+     SetConfigMap},
+};
+
+// tidy: table
+constexpr Flag kDevices[] = {
     {"devices", "d", "DCGM_EXPORTER_DEVICES_STR", FlagKind::kString, "f",
      "GPUs and MIG instances on DCGM rows: f (instances, or the GPU if it has none), g (GPUs), i "
      "(instances), g+i (both); g:0,2-4 by GPU id, i:7 by DCGM's entity id. NVLinks of GPUs are "
@@ -468,6 +486,10 @@ constexpr Flag kFlags[] = {
     {"cpu-devices", "p", "DCGM_EXPORTER_CPU_DEVICES_STR", FlagKind::kString, "f",
      "CPUs on DCGM rows: f (with their cores), g or g:0,2-4 (without), i (none), g+i (as f).",
      SetSelection<&DeviceSelections::cpus>},
+};
+
+// tidy: table
+constexpr Flag kKubernetes[] = {
     {"kubernetes", "k", "DCGM_EXPORTER_KUBERNETES", FlagKind::kBool, "false",
      "Put pod, namespace and container on the DCGM rows of devices that have exactly one owner.",
      SetKubernetes, nullptr, "kubernetes-enabled"},
@@ -479,10 +501,6 @@ constexpr Flag kFlags[] = {
        return absl::OkStatus();
      },
      nullptr, "pod-resources-socket"},
-    {"kubernetes-gpu-id-type", "", "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", FlagKind::kString, "uid",
-     "Accepted: uid or device-name (nvidia<N>, as on GKE). dcgm-exporter needs it to match device "
-     "ids; podgpu recognizes both forms.",
-     CheckGpuIdType},
     {"nvidia-resource-names", "", "NVIDIA_RESOURCE_NAMES", FlagKind::kList, "",
      "Resource names that are GPUs, in addition to nvidia.com/gpu and nvidia.com/mig-*, and both "
      "with .shared.",
@@ -543,68 +561,53 @@ constexpr Flag kFlags[] = {
        command.kubelet_pods_unverified = BoolOf(value);
        return absl::OkStatus();
      }},
-    {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", FlagKind::kString, "",
-     "Directory in which a batch system keeps a file per device (\"0\", or \"0.7\" for MIG "
-     "instance 7 of GPU 0) with one job id per line: each row of the device is shown once per job, "
-     "with hpc_job.",
-     [](NodeCommand& command, std::string_view value) {
-       command.exporter.job_directory = std::string(value);
-       return absl::OkStatus();
-     }},
-    {"use-old-namespace", "o", "DCGM_EXPORTER_USE_OLD_NAMESPACE", FlagKind::kBool, "false",
-     "Old label names on DCGM rows: uuid, pod_name, pod_namespace, container_name.",
-     SetViewBool<&ViewOptions::use_old_namespace>},
-    {"replace-blanks-in-model-name", "rbmn", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME",
-     FlagKind::kBool, "false", "Replace each run of blanks in the model name by one dash.",
-     SetViewBool<&ViewOptions::replace_blanks_in_model_name>},
-    {"no-hostname", "n", "DCGM_EXPORTER_NO_HOSTNAME", FlagKind::kBool, "false",
-     "Leave the hostname label out.", SetBool<&NodeCommand::no_hostname>},
-    {"hostname-label", "", "PODGPU_HOSTNAME_LABEL", FlagKind::kString, "Hostname",
-     "Spelling of the hostname label on DCGM rows: Hostname (released versions) or hostname.",
-     SetHostnameLabel},
-    {"metrics-views", "", "PODGPU_METRICS_VIEWS", FlagKind::kString, "dcgm,core,self",
-     "What /metrics shows: dcgm (dcgm-exporter's rows and no others), core (facts, holders, states "
-     "and XIDs of GPUs), native (core, and clean names in base units for every measure), process "
-     "(see --process-metrics; GPUs, pods and each process), self (this program).",
-     SetViews},
-    {"remote-hostengine-info", "r", "DCGM_REMOTE_HOSTENGINE_INFO", FlagKind::kString,
-     kDefaultEngine,
-     "Use the DCGM host engine at this address (host:port, or unix:///path, which is faster) "
-     "instead of an embedded one. Setting it at all selects the remote engine. Without libdcgm, "
-     "which has its client, NVML is read in its place, with state degraded.",
-     [](NodeCommand& command, std::string_view value) {
-       command.source.address = std::string(value.empty() ? kDefaultEngine : value);
-       return absl::OkStatus();
-     }},
-    {"source", "", "PODGPU_SOURCE", FlagKind::kString, "auto",
-     "Source of device metrics: dcgm; or nvml, which needs only the driver's libnvidia-ml and has "
-     "profiling metrics on Hopper and later. auto uses DCGM if a remote engine or --libdcgm is "
-     "given; otherwise NVML if it has every requested metric; otherwise DCGM.",
-     SetSource},
-    {"libdcgm", "", "PODGPU_LIBDCGM", FlagKind::kString, "searched",
-     "Path of libdcgm.so.4 (or .so.3) if it is not in a usual place.",
-     [](NodeCommand& command, std::string_view value) {
-       command.source.dcgm_library = std::string(value);
-       return absl::OkStatus();
-     }},
-    {"libnvidia-ml", "", "PODGPU_LIBNVIDIA_ML", FlagKind::kString, "searched",
-     "Path of libnvidia-ml.so.1 if it is not in a usual place.",
-     [](NodeCommand& command, std::string_view value) {
-       command.source.nvml_library = std::string(value);
-       return absl::OkStatus();
-     }},
-    {"sysfs-root", "", "PODGPU_SYSFS_ROOT", FlagKind::kString, "/sys",
-     "Mount point of the kernel's sysfs; its PCI bus tells how many GPUs this node should have.",
-     [](NodeCommand& command, std::string_view value) {
-       command.sysfs_root = std::string(value);
-       return absl::OkStatus();
-     }},
+};
+
+// tidy: table
+constexpr Flag kProcesses[] = {
     {"process-metrics", "", "PODGPU_PROCESS_METRICS", FlagKind::kSwitch, "off",
      "on: show each process on each GPU (the view process) and its share of the GPU's energy. The "
      "energy of a GPU is measured. Processes that share a GPU get shares by SM time; the shares "
      "add up, but a single share can be wrong by more than 100 % when different kinds of work "
      "share a GPU. Needs the host's pids (hostPID).",
      SetProcessMetrics},
+    {"process-interval", "", "PODGPU_PROCESS_INTERVAL", FlagKind::kDuration, "1s",
+     "How often processes, their use and the energy counters of their GPUs are read, from 100ms "
+     "to 1h; pages are made as often.",
+     SetProcessPeriod, nullptr, "dcgm-update-frequency"},
+    {"process-scope", "", "PODGPU_PROCESS_SCOPE", FlagKind::kString, "containers",
+     "Which processes have rows: those in containers (on a node of Kubernetes, in those of pods), "
+     "or all. The energy of others is outside_kubernetes.",
+     SetProcessScope},
+    {"metric-prefix", "", "PODGPU_METRIC_PREFIX", FlagKind::kString, kProcessPrefix,
+     "Prefix of the names of the process families.", SetMetricPrefix},
+    {"metric-retention", "", "PODGPU_METRIC_RETENTION", FlagKind::kDuration, "5m",
+     "How long a process that has ended stays on the page, with its last numbers.",
+     SetProcessRetention},
+    {"enable-accounting", "", "PODGPU_ENABLE_ACCOUNTING", FlagKind::kBool, "false",
+     "With --process-metrics=on: switch on the driver's accounting on every GPU that is not in MIG "
+     "mode, and again after each load of the driver. Then processes that begin and end between two "
+     "readings are counted, and have rows with --process-scope=all. Energy does not need it. Needs "
+     "root (see podgpu doctor).",
+     [](NodeCommand& command, std::string_view value) {
+       command.source.enable_accounting = BoolOf(value);
+       return absl::OkStatus();
+     }},
+    {"gpu-idle-power", "", "PODGPU_GPU_IDLE_POWER", FlagKind::kString, "0",
+     "Power of an idle GPU in watts; this part is set aside before energy is shared out.",
+     SetIdlePower},
+    {"idle-energy", "", "PODGPU_IDLE_ENERGY", FlagKind::kString, "unattributed",
+     "Receiver of the energy that is set aside: unattributed; equal: the processes on the GPU, in "
+     "equal parts; or allocated: the pods that hold the GPU, in equal parts, whether they run or "
+     "not (shown for pods only).",
+     SetIdleEnergy},
+    {"proc-root", "", "PODGPU_PROC_ROOT", FlagKind::kString, "/proc",
+     "Mount point of the /proc with the host's pids; it tells the name, the container and the pod "
+     "of a process.",
+     [](NodeCommand& command, std::string_view value) {
+       command.source.proc_root = std::string(value);
+       return absl::OkStatus();
+     }},
     {"requested-vs-used", "", "PODGPU_REQUESTED_VS_USED", FlagKind::kSwitch, "off",
      "on: serve under /metric the GPU resources that containers request next to those that they "
      "use, as gpu-manager does. Reads processes as --process-metrics does; asks the API server for "
@@ -624,31 +627,92 @@ constexpr Flag kFlags[] = {
     {"query-port", "", "PODGPU_QUERY_PORT", FlagKind::kInt, "5678",
      "The port of --query-addr; this listener is off unless one of the two flags is given.",
      SetQueryPort},
-    {"process-interval", "", "PODGPU_PROCESS_INTERVAL", FlagKind::kDuration, "1s",
-     "How often processes, their use and the energy counters of their GPUs are read, from 100ms "
-     "to 1h; pages are made as often.",
-     SetProcessPeriod, nullptr, "dcgm-update-frequency"},
+};
+
+// tidy: table
+constexpr Flag kSource[] = {
+    {"source", "", "PODGPU_SOURCE", FlagKind::kString, "auto",
+     "Source of device metrics: dcgm; or nvml, which needs only the driver's libnvidia-ml and has "
+     "profiling metrics on Hopper and later. auto uses DCGM if a remote engine or --libdcgm is "
+     "given; otherwise NVML if it has every requested metric; otherwise DCGM.",
+     SetSource},
+    {"remote-hostengine-info", "r", "DCGM_REMOTE_HOSTENGINE_INFO", FlagKind::kString,
+     kDefaultEngine,
+     "Use the DCGM host engine at this address (host:port, or unix:///path, which is faster) "
+     "instead of an embedded one. Setting it at all selects the remote engine. Without libdcgm, "
+     "which has its client, NVML is read in its place, with state degraded.",
+     [](NodeCommand& command, std::string_view value) {
+       command.source.address = std::string(value.empty() ? kDefaultEngine : value);
+       return absl::OkStatus();
+     }},
+    {"libdcgm", "", "PODGPU_LIBDCGM", FlagKind::kString, "searched",
+     "Path of libdcgm.so.4 (or .so.3) if it is not in a usual place.",
+     [](NodeCommand& command, std::string_view value) {
+       command.source.dcgm_library = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"libnvidia-ml", "", "PODGPU_LIBNVIDIA_ML", FlagKind::kString, "searched",
+     "Path of libnvidia-ml.so.1 if it is not in a usual place.",
+     [](NodeCommand& command, std::string_view value) {
+       command.source.nvml_library = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"sysfs-root", "", "PODGPU_SYSFS_ROOT", FlagKind::kString, "/sys",
+     "Mount point of the kernel's sysfs; its PCI bus tells how many GPUs this node should have.",
+     [](NodeCommand& command, std::string_view value) {
+       command.sysfs_root = std::string(value);
+       return absl::OkStatus();
+     }},
+};
+
+// tidy: table
+constexpr Flag kWeb[] = {
+    {"address", "a", "DCGM_EXPORTER_LISTEN", FlagKind::kString, ":9400",
+     "Address to listen on: host:port, :port, [v6]:port, or unix:/path.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.http.address = std::string(value);
+       return absl::OkStatus();
+     },
+     nullptr, "listen-address"},
+    {"metrics-path", "", "", FlagKind::kString, "",
+     "Serve /metrics under this path too, as my-gpu-exporter does.", SetMetricsPath},
+    {"web-config-file", "", "DCGM_EXPORTER_WEB_CONFIG_FILE", FlagKind::kString, "",
+     "TLS, passwords, headers and a rate limit for HTTP clients: the YAML file that all Prometheus "
+     "exporters share. Read again when it changes.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.http.web_config_file = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"web-systemd-socket", "", "DCGM_EXPORTER_SYSTEMD_SOCKET", FlagKind::kBool, "false",
+     "Serve the socket that systemd hands over instead of --address.",
+     SetBool<&NodeCommand::systemd_socket>},
+    {"web-allowed-hosts", "", "PODGPU_WEB_ALLOWED_HOSTS", FlagKind::kList, "",
+     "Host names that clients may use, in addition to addresses, localhost and this machine's own "
+     "name; a request with any other Host gets 403, on all paths. * allows all. Without the flag, "
+     "only the paths of --web-enable-control require an address, localhost or this machine's name. "
+     "Protects against DNS rebinding: a web site that points its own name at this address to reach "
+     "it through a browser.",
+     AddAllowedHosts, ClearAllowedHosts},
+    {"web-enable-control", "", "PODGPU_WEB_ENABLE_CONTROL", FlagKind::kBool, "false",
+     "Clients that may read /metrics may also POST: /api/v1/profiling?state=paused&for=10m leaves "
+     "the profiling counters to another program; /api/v1/devices?state=released&for=30s releases "
+     "the devices. Both end after that time, or at once with state=running or state=held.",
+     SetControl},
+    {"api-namespaces", "", "PODGPU_API_NAMESPACES", FlagKind::kList, "",
+     "Namespaces whose pods are named on /, /explain and under /api/v1; of other namespaces they "
+     "show only that pods exist. Without the flag, all are named. /metrics names all.",
+     AddToList<VisibleNamespaceNames>, ClearList<VisibleNamespaceNames>},
+};
+
+// tidy: table
+constexpr Flag kCompatibility[] = {
+    {"kubernetes-gpu-id-type", "", "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", FlagKind::kString, "uid",
+     "Accepted: uid or device-name (nvidia<N>, as on GKE). dcgm-exporter needs it to match device "
+     "ids; podgpu recognizes both forms.",
+     CheckGpuIdType},
     {"process-scan-interval", "", "", FlagKind::kDuration, "",
      "Accepted without effect: every reading lists the processes.",
      [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
-    {"metric-prefix", "", "PODGPU_METRIC_PREFIX", FlagKind::kString, kProcessPrefix,
-     "Prefix of the names of the process families.", SetMetricPrefix},
-    {"metric-retention", "", "PODGPU_METRIC_RETENTION", FlagKind::kDuration, "5m",
-     "How long a process that has ended stays on the page, with its last numbers.",
-     SetProcessRetention},
-    {"process-scope", "", "PODGPU_PROCESS_SCOPE", FlagKind::kString, "containers",
-     "Which processes have rows: those in containers (on a node of Kubernetes, in those of pods), "
-     "or all. The energy of others is outside_kubernetes.",
-     SetProcessScope},
-    {"enable-accounting", "", "PODGPU_ENABLE_ACCOUNTING", FlagKind::kBool, "false",
-     "With --process-metrics=on: switch on the driver's accounting on every GPU that is not in MIG "
-     "mode, and again after each load of the driver. Then processes that begin and end between two "
-     "readings are counted, and have rows with --process-scope=all. Energy does not need it. Needs "
-     "root (see podgpu doctor).",
-     [](NodeCommand& command, std::string_view value) {
-       command.source.enable_accounting = BoolOf(value);
-       return absl::OkStatus();
-     }},
     {"process-energy", "", "PODGPU_PROCESS_ENERGY", FlagKind::kString, "apportioned",
      "Accepted, without effect: DCGM's figure is the energy of the whole GPU (docs/energy.md).",
      [](NodeCommand& command, std::string_view) {
@@ -657,61 +721,10 @@ constexpr Flag kFlags[] = {
                        "is not served. Remove the flag; podgpu_process_energy_joules_total has the "
                        "energy of each process");
      }},
-    {"gpu-idle-power", "", "PODGPU_GPU_IDLE_POWER", FlagKind::kString, "0",
-     "Power of an idle GPU in watts; this part is set aside before energy is shared out.",
-     SetIdlePower},
-    {"idle-energy", "", "PODGPU_IDLE_ENERGY", FlagKind::kString, "unattributed",
-     "Receiver of the energy that is set aside: unattributed; equal: the processes on the GPU, in "
-     "equal parts; or allocated: the pods that hold the GPU, in equal parts, whether they run or "
-     "not (shown for pods only).",
-     SetIdleEnergy},
     {"enable-energy-estimation", "", "", FlagKind::kBool, "true",
      "Accepted without effect: energy is always measured for a process that is alone on a GPU, and "
      "shared out otherwise.",
      [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
-    {"proc-root", "", "PODGPU_PROC_ROOT", FlagKind::kString, "/proc",
-     "Mount point of the /proc with the host's pids; it tells the name, the container and the pod "
-     "of a process.",
-     [](NodeCommand& command, std::string_view value) {
-       command.source.proc_root = std::string(value);
-       return absl::OkStatus();
-     }},
-    {"textfile-device", "", "PODGPU_TEXTFILE_DEVICE", FlagKind::kString, "",
-     "Write the legacy page without pods to this file, for node-exporter's textfile collector.",
-     [](NodeCommand& command, std::string_view value) {
-       command.exporter.text_files.device_path = std::string(value);
-       return absl::OkStatus();
-     }},
-    {"textfile-pod", "", "PODGPU_TEXTFILE_POD", FlagKind::kString, "",
-     "The same with the labels of pods, as /gpu/metrics shows it.",
-     [](NodeCommand& command, std::string_view value) {
-       command.exporter.text_files.pod_path = std::string(value);
-       return absl::OkStatus();
-     }},
-    {"textfile-interval", "", "PODGPU_TEXTFILE_INTERVAL", FlagKind::kMilliseconds, "1000",
-     "Shortest interval between two writes of a text file: 100 to 3600000 milliseconds, or a "
-     "duration. A file is written when there is a newer reading (--collect-interval).",
-     SetTextFileInterval},
-    {"log-format", "", "DCGM_EXPORTER_LOG_FORMAT", FlagKind::kString, "text", "text or json.",
-     SetLogForm},
-    {"log-level", "", "PODGPU_LOG_LEVEL", FlagKind::kString, "info", "debug, info, warn or error.",
-     SetLogLevel},
-    {"debug", "", "DCGM_EXPORTER_DEBUG", FlagKind::kBool, "false", "The same as --log-level=debug.",
-     [](NodeCommand& command, std::string_view value) {
-       if (BoolOf(value)) {
-         command.log_level = LogLevel::kDebug;
-       }
-       return absl::OkStatus();
-     }},
-    {"enable-dcgm-log", "", "DCGM_EXPORTER_ENABLE_DCGM_LOG", FlagKind::kBool, "false",
-     "Let an embedded engine log to standard output.", SetBool<&NodeCommand::dcgm_log>},
-    {"dcgm-log-level", "", "DCGM_EXPORTER_DCGM_LOG_LEVEL", FlagKind::kString, "NONE",
-     "Level of that log: NONE, FATAL, ERROR, WARN, INFO, DEBUG or VERB.", SetDcgmLogLevel},
-    {"configmap-data", "m", "DCGM_EXPORTER_CONFIGMAP_DATA", FlagKind::kString, "none",
-     "ConfigMap of the API server, as NAMESPACE:NAME, whose key \"metrics\" holds the counters "
-     "file; until it can be read, --collectors is used. Needs the right to get it, and to watch it "
-     "to notice changes at once. A mounted ConfigMap needs neither.",
-     SetConfigMap},
     {"disable-startup-validate", "", "DISABLE_STARTUP_VALIDATE", FlagKind::kBool, "false",
      "Accepted without effect: podgpu always starts and reports what is missing.",
      [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
@@ -739,6 +752,25 @@ constexpr Flag kFlags[] = {
                              "podgpu_tick_seconds and process_*, or run perf on the process")
                   : absl::OkStatus();
      }},
+};
+
+// tidy: table
+constexpr Flag kLogs[] = {
+    {"log-level", "", "PODGPU_LOG_LEVEL", FlagKind::kString, "info", "debug, info, warn or error.",
+     SetLogLevel},
+    {"log-format", "", "DCGM_EXPORTER_LOG_FORMAT", FlagKind::kString, "text", "text or json.",
+     SetLogForm},
+    {"debug", "", "DCGM_EXPORTER_DEBUG", FlagKind::kBool, "false", "The same as --log-level=debug.",
+     [](NodeCommand& command, std::string_view value) {
+       if (BoolOf(value)) {
+         command.log_level = LogLevel::kDebug;
+       }
+       return absl::OkStatus();
+     }},
+    {"enable-dcgm-log", "", "DCGM_EXPORTER_ENABLE_DCGM_LOG", FlagKind::kBool, "false",
+     "Let an embedded engine log to standard output.", SetBool<&NodeCommand::dcgm_log>},
+    {"dcgm-log-level", "", "DCGM_EXPORTER_DCGM_LOG_LEVEL", FlagKind::kString, "NONE",
+     "Level of that log: NONE, FATAL, ERROR, WARN, INFO, DEBUG or VERB.", SetDcgmLogLevel},
     {"dump-enabled", "", "DCGM_EXPORTER_DUMP_ENABLED", FlagKind::kBool, "false",
      "Write each reading as JSON files, to trace where a number came from.",
      [](NodeCommand& command, std::string_view value) {
@@ -765,6 +797,10 @@ constexpr Flag kFlags[] = {
        command.exporter.dumps.compression = BoolOf(value);
        return absl::OkStatus();
      }},
+};
+
+// tidy: table
+constexpr Flag kProgram[] = {
     {"validate", "", "", FlagKind::kBool, "",
      "Check flags and files, print what would be served and its series and bytes by GPU and "
      "family, and "
@@ -787,8 +823,37 @@ constexpr Flag kFlags[] = {
      }},
 };
 
+constexpr FlagGroup kGroups[] = {
+    {"page", "Page", "how often devices are read, views and labels of a page", kPage},
+    {"fields", "Fields", "which DCGM fields are served", kFields},
+    {"devices", "Devices", "which GPUs, MIG instances, NVSwitches and CPUs have rows", kDevices},
+    {"kubernetes", "Kubernetes", "pods, labels and claims on the rows of devices", kKubernetes},
+    {"processes", "Processes and energy", "rows of processes, and their share of a GPU's energy",
+     kProcesses},
+    {"source", "Source", "DCGM or NVML, and where their libraries are", kSource},
+    {"web", "Web", "address, TLS, passwords, and what clients may do", kWeb},
+    {"compatibility", "Compatibility", "flags of the replaced programs without an effect here",
+     kCompatibility},
+    {"logs", "Logs", "log lines, and dumps of what was read", kLogs},
+    {"program", "Program", "check the configuration, print help or the version", kProgram},
+};
+
+// Returns the flags of all groups.
+std::vector<Flag> Joined() {
+  std::vector<Flag> all;
+  for (const FlagGroup& group : kGroups) {
+    all.insert(all.end(), group.flags.begin(), group.flags.end());
+  }
+  return all;
+}
+
 }  // namespace
 
-std::span<const Flag> FlagTable() { return kFlags; }
+std::span<const FlagGroup> FlagGroups() { return kGroups; }
+
+std::span<const Flag> FlagTable() {
+  static const std::vector<Flag> kAll = Joined();
+  return kAll;
+}
 
 }  // namespace podgpu

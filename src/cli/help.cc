@@ -10,7 +10,6 @@
 #include "base/version.h"
 #include "cli/cluster_flags.h"
 #include "cli/doctor_flags.h"
-#include "cli/flag_groups.h"
 #include "cli/flag_table.h"
 #include "cli/roles.h"
 #include "cli/top_flags.h"
@@ -23,6 +22,19 @@ constexpr std::string_view kExitCodes =
     "use), 1 for any other fatal error.\n";
 constexpr std::string_view kColumns =
     "| flag | also | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
+
+constexpr CommonFlag kCommon[] = {
+    {"collectors", "-f, --collectors FILE", "which fields to serve, one per line"},
+    {"collect-interval", "-c, --collect-interval TIME", "how often to read (30000 ms)"},
+    {"kubernetes", "-k, --kubernetes", "pod, namespace and container on rows"},
+    {"kubernetes-enable-pod-labels", "    --kubernetes-enable-pod-labels", "labels of pods too"},
+    {"devices", "-d, --devices SELECTION", "which GPUs and MIG instances"},
+    {"metrics-views", "    --metrics-views LIST", "dcgm, core, native, process, self"},
+    {"process-metrics", "    --process-metrics=on", "processes and their energy"},
+    {"remote-hostengine-info", "-r, --remote-hostengine-info ADDR", "use this DCGM host engine"},
+    {"address", "-a, --address ADDR", "where to listen (:9400)"},
+    {"web-config-file", "    --web-config-file FILE", "TLS and passwords"},
+};
 
 std::string FirstScreen() {
   std::string text = absl::StrFormat("podgpu %s: GPU telemetry for Kubernetes nodes\n\n", kVersion);
@@ -46,7 +58,8 @@ std::string FirstScreen() {
 }
 
 std::string GroupText(const FlagGroup& group) {
-  return absl::StrFormat("%s: %s\n%s", group.title, group.meaning, FlagHelp(TextsOf(group)));
+  return absl::StrFormat("%s: %s\n%s", group.title, group.meaning,
+                         FlagHelp(FlagTexts(group.flags)));
 }
 
 std::string AllFlags() {
@@ -62,6 +75,8 @@ std::string AllFlags() {
 }
 
 }  // namespace
+
+std::span<const CommonFlag> CommonFlags() { return kCommon; }
 
 StatusOr<std::string> HelpText(std::string_view topic) {
   if (topic.empty()) {
@@ -91,7 +106,7 @@ std::string FlagsDocument() {
       "code 2. `podgpu --help=GROUP` prints a group.\n";
   for (const FlagGroup& group : FlagGroups()) {
     absl::StrAppendFormat(&text, "\n## %s\n\n`--help=%s`: %s.\n\n%s%s", group.title, group.name,
-                          group.meaning, kColumns, FlagRows(TextsOf(group)));
+                          group.meaning, kColumns, FlagRows(FlagTexts(group.flags)));
   }
   text +=
       "\n## podgpu cluster\n\nThe flags of the cluster role ([cluster.md](cluster.md)), in the "

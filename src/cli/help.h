@@ -2,6 +2,7 @@
 // groups and flags. Pure functions; any thread.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,14 @@ namespace podgpu {
 // every flag, else the flags of the group with that name. On an unknown topic kInvalidArgument
 // with the names that exist.
 StatusOr<std::string> HelpText(std::string_view topic);
+
+// A flag that many people use, as the first screen shows it.
+struct CommonFlag {
+  std::string_view name;     // Without dashes.
+  std::string_view form;     // With its short form and the form of its value.
+  std::string_view meaning;  // So short that the line has at most 80 columns.
+};
+std::span<const CommonFlag> CommonFlags();
 
 // Returns the content of docs/flags.md.
 std::string FlagsDocument();

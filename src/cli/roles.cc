@@ -1,5 +1,7 @@
 #include "cli/roles.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,15 +9,32 @@
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
+#include "cli/cluster_flags.h"
+#include "cli/doctor_flags.h"
+#include "cli/flag_table.h"
+#include "cli/top_flags.h"
 
 namespace podgpu {
 namespace {
 
+// The doctor's own flags, then those of the node that it does not have itself.
+std::vector<FlagText> DoctorFlags() {
+  std::vector<FlagText> flags = FlagTexts(DoctorFlagTable());
+  const std::vector<FlagText> own = flags;
+  std::ranges::copy_if(FlagTexts(FlagTable()), std::back_inserter(flags), [&own](const auto& flag) {
+    return std::ranges::find(own, flag.name, &FlagText::name) == own.end();
+  });
+  return flags;
+}
+
 constexpr Role kRoles[] = {
-    {"node", "[node] [flags]", "serve the GPUs of this node"},
-    {"cluster", "cluster --nodes=...", "serve the map of all nodes"},
-    {"doctor", "doctor [flags]", "say what this node gives and lacks"},
-    {"top", "top [URL] [flags]", "show GPUs, pods, processes live"},
+    {"node", "[node] [flags]", "serve the GPUs of this node",
+     [] { return FlagTexts(FlagTable()); }},
+    {"cluster", "cluster --nodes=...", "serve the map of all nodes",
+     [] { return FlagTexts(ClusterFlagTable()); }},
+    {"doctor", "doctor [flags]", "say what this node gives and lacks", DoctorFlags},
+    {"top", "top [URL] [flags]", "show GPUs, pods, processes live",
+     [] { return FlagTexts(TopFlagTable()); }},
     {"completion", "completion bash|zsh|fish", "print a completion script"},
     {"version", "version", "print the version"},
 };

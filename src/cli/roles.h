@@ -6,8 +6,10 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
+#include "cli/flag_reader.h"
 
 namespace podgpu {
 
@@ -15,6 +17,7 @@ struct Role {
   std::string_view name;
   std::string_view usage;    // What follows "podgpu", in the usage lines of --help.
   std::string_view meaning;  // One line without a full stop.
+  std::vector<FlagText> (*flags)() = nullptr;  // That it accepts; null: none.
 };
 
 // In the order of --help.
