@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "exposition/openmetrics.h"
 #include "exposition/text.h"
 #include "sample/columns.h"
 #include "source/dcgm/source.h"

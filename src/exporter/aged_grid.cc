@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "exporter/reader.h"
+#include "sample/stale_values.h"
 
 namespace podgpu {
 

@@ -46,8 +46,8 @@ Section DcgmSection(PageState& state) {
                 const PodValues& pods = state.processes.pod_values();
                 const PodSlots pod_slots = pods.SlotsFrom(first_slot);
                 const std::shared_ptr<const std::vector<Counter>> counters = state.counters.Get();
-                state.unknown_pod_values = AddDcgmView(
-                    InputOf(state, *counters, &pod_slots, first_slot + pods.slot_count()), plan);
+                AddDcgmView(InputOf(state, *counters, &pod_slots, first_slot + pods.slot_count()),
+                            plan);
               },
           .append_to =
               [&state, page](std::vector<Value>& slots) {

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "fields/field_ids.h"
 #include "pages/node_page.h"
 #include "pages/node_status_page.h"
 #include "usage/mig_activity.h"
@@ -132,12 +133,11 @@ std::unique_ptr<ApiRefresher> ApiRefresherOf(ApiCollection collection, bool want
 
 // Returns the field whose samples one of dcgm-exporter's own counters (DCGM_EXP_*) counts.
 std::optional<uint16_t> FieldBehind(const Counter& counter) {
-  constexpr uint16_t kXids = 230;
-  constexpr uint16_t kClockReasons = 112;
   if (counter.own == ExporterCounter::kXidErrors) {
-    return kXids;
+    return field_ids::kXid;
   }
-  return counter.own == ExporterCounter::kClockEvents ? std::optional(kClockReasons) : std::nullopt;
+  return counter.own == ExporterCounter::kClockEvents ? std::optional(field_ids::kClockReasons)
+                                                      : std::nullopt;
 }
 
 // Returns the fields that a view needs besides those of the counters.
@@ -188,7 +188,6 @@ milliseconds StaleAfter(const ExporterOptions& options) {
 
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
                                        const std::vector<View>& views, WantedPages wanted) {
-  constexpr uint16_t kFirstProfilingField = 1000;
   std::set<uint16_t> ids;
   for (const Counter& counter : counters) {
     if (counter.field != nullptr) {
@@ -197,7 +196,7 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
       ids.insert(*hidden);
     }
   }
-  const bool profiling = !ids.empty() && *ids.rbegin() >= kFirstProfilingField;
+  const bool profiling = !ids.empty() && *ids.rbegin() >= field_ids::kFirstProfiling;
   for (const View view : views) {
     const std::vector<uint16_t> more = FieldIdsOf(view, profiling);
     ids.insert(more.begin(), more.end());
@@ -207,7 +206,7 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
     ids.insert(more.begin(), more.end());
   }
   if (wanted.vcuda) {
-    ids.insert(kCardMemoryField);
+    ids.insert(field_ids::kMemoryTotal);
   }
   if (wanted.use) {
     const std::vector<uint16_t> more = UseFieldIds(profiling);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "exporter/call_within.h"
 #include "exporter/tick.h"
+#include "fields/field_ids.h"
 #include "health/lacked_metrics.h"
 #include "sample/columns.h"
 
@@ -21,11 +22,10 @@ namespace {
 using std::chrono::milliseconds;
 
 // A line of this field appears with the first XID of the device.
-constexpr uint16_t kFieldOfEvents = 230;
 
 // An absent value that podgpu will have once it samples for some time.
 bool WillCome(const Field& field, const Value& value) {
-  if (value.present() || field.id == kFieldOfEvents) {
+  if (value.present() || field.id == field_ids::kXid) {
     return false;
   }
   switch (value.absence()) {

@@ -5,18 +5,15 @@
 // process.  The functions make sections at the start; the tick thread uses the sections.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "exporter/page_state.h"
 #include "exposition/section.h"
 #include "health/self_metrics.h"
+#include "view/view.h"
 
 namespace podgpu {
-
-// The views that can stand on a page, in the order in which they are written.
-enum class View : uint8_t { kDcgm, kCore, kNative, kProcess, kSelf };
 
 // Returns the sections of all `views`, in the order of the page.  `state` outlives them.
 std::vector<Section> SectionsOf(std::span<const View> views, PageState& state);

@@ -1,12 +1,10 @@
 // The data that the sections of the tick's pages show.
 //
 // Owned by the tick, which updates it at the beginning of each page.  The sections
-// (page_sections.h) refer to it and only read it, except that the DCGM section writes
-// `unknown_pod_values`.  Plain data.  Tick thread only.
+// (page_sections.h) refer to it and only read it.  Plain data.  Tick thread only.
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +35,6 @@ struct PageState {
   PodXidCounts pod_xids = {};
   ProcessRows processes;
   VcudaRows vcuda;
-  size_t unknown_pod_values = 0;  // Values of single pods that the plan leaves out.
 
   ProcessPage process_page() const {
     return {.rows = processes, .facts = facts, .stale_after = processes_stale_after};

@@ -6,8 +6,8 @@
 
 #include "base/counted.h"
 #include "base/log.h"
-#include "fields/slow_fields.h"
 #include "sample/columns.h"
+#include "sample/stale_values.h"
 #include "source/pci_bus.h"
 
 namespace podgpu {
@@ -20,11 +20,6 @@ using std::chrono::milliseconds;
 // go on.
 constexpr std::chrono::seconds kReleaseFor{10};
 constexpr std::chrono::seconds kReleaseAtMostEvery{60};
-constexpr uint16_t kXidField =
-    230;  // The stamp of its value is that of the event (observed, DCGM 4.6.0).
-
-// A field that the engine samples at its own pace is stale after this many of its periods.
-constexpr int kOwnPeriods = 3;
 
 std::string Seconds(milliseconds duration) {
   return absl::StrFormat("%g s", std::chrono::duration<double>(duration).count());
@@ -367,25 +362,6 @@ bool Reader::SetStatus(PartState state, std::string detail, std::string remedy) 
   }
   statuses_.Set(std::make_shared<const SourceStatus>(status_));
   return true;
-}
-
-size_t WithdrawStale(Grid& grid, milliseconds limit, milliseconds since_read) {
-  size_t withdrawn = 0;
-  const auto rows = static_cast<uint16_t>(grid.fields().size());
-  for (uint16_t row = 0; row < rows; ++row) {
-    const uint16_t id = grid.fields()[row]->id;
-    if (id == kXidField) {
-      continue;
-    }
-    const milliseconds oldest = std::max<milliseconds>(limit, kOwnPeriods * OwnPeriodOf(id));
-    for (Value& value : grid.CellsOf(FieldRow{row})) {
-      if (value.present() && milliseconds(value.age_ms()) + since_read > oldest) {
-        value = Value::OfAbsence(Absence::kStale);
-        ++withdrawn;
-      }
-    }
-  }
-  return withdrawn;
 }
 
 }  // namespace podgpu

@@ -140,11 +140,4 @@ class Reader {
   Published<SourceStatus> statuses_;
 };
 
-// Makes each value of `grid` absent (kStale) that is older than `limit` at `since_read` after the
-// reading.  A field that the engine samples more slowly has a limit of three of its own periods.
-// Values of events (XID) stay: their time stamp is that of the event.  Returns how many values it
-// withdrew.
-size_t WithdrawStale(Grid& grid, std::chrono::milliseconds limit,
-                     std::chrono::milliseconds since_read);
-
 }  // namespace podgpu

@@ -468,31 +468,5 @@ TEST(CallGuard, ShowsTheRunningCallAndRemembersTheLastOne) {
   EXPECT_EQ(guard.LastSeconds()[static_cast<size_t>(SourceCall::kOpen)], std::nullopt);
 }
 
-TEST(WithdrawStale, TakesOldValuesButKeepsEvents) {
-  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(1));
-  Grid grid(topology, {FindField(150), FindField(203), FindField(230)});
-  grid.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(1, 5'000);
-  grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(2, 4'000);
-  grid.at(FieldRow{2}, EntityId{0}) = Value::OfInt64(79, 3'600'000);
-  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(0)), 0U);
-  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(1)), 1U);
-  EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
-  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(1'001)), 1U);
-  EXPECT_TRUE(grid.at(FieldRow{2}, EntityId{0}).present());
-}
-
-// DCGM samples the InfoROM at most every 30 s, even if a shorter period is requested.
-TEST(WithdrawStale, JudgesASlowFieldByItsOwnPeriod) {
-  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(1));
-  Grid grid(topology, {FindField(84), FindField(150)});
-  grid.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(1, 30'000);
-  grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(41, 30'000);
-  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(0)), 1U);
-  EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
-  EXPECT_FALSE(grid.HasCurrentNumbers(EntityId{0})) << "no device has a current number";
-  EXPECT_EQ(WithdrawStale(grid, seconds(5), seconds(61)), 1U);
-  EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
-}
-
 }  // namespace
 }  // namespace podgpu

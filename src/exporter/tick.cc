@@ -76,7 +76,6 @@ void Tick::Once() {
   page_.facts = Gather();
   TakeReadings();
   RefreshPlans();
-  page_.facts.unknown_pod_values = page_.unknown_pod_values;
   page_.is_ready = JudgeFacts();
   timeline_.Take(page_.facts, clock_.WallNow());
   slots_.clear();
@@ -112,9 +111,10 @@ void Tick::TakeReadings() {
 }
 
 void Tick::RefreshPlans() {
-  const TickFacts& facts = page_.facts;
+  TickFacts& facts = page_.facts;
   const size_t left_out_before = metrics_page_.left_out();
   metrics_page_.Refresh(facts.grid.get(), facts.owners);
+  facts.unknown_pod_values = metrics_page_.plan()->unknown_pod_values();
   if (options_.requested_vs_used && facts.grid != nullptr) {
     requests_page_.Refresh(facts.grid.get(), facts.owners);
   }

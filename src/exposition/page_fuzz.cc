@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "exposition/openmetrics.h"
 #include "exposition/text.h"
 #include "exposition/text_renderer.h"
 #include "tests/strict_parser.h"

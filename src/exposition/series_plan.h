@@ -2,7 +2,7 @@
 //
 // A view (view/) describes families and series through a PlanBuilder; the plan keeps them as family
 // headers, shared label blocks and references to numbers.  Each tick changes only the numbers, so
-// rendering (text.h, openmetrics.h) copies bytes from the plan and appends digits.  The lines of an
+// rendering (text.h) copies bytes from the plan and appends digits.  The lines of an
 // entity share one label block, so a series costs 16 bytes besides its family.  A plan is immutable
 // once built; any thread may render from it.  It fits grids with the layout that it was built for
 // (same epoch, same fields) and slot arrays that are long enough; rendering checks this.
@@ -120,6 +120,9 @@ class SeriesPlan {
   // built for (null only if the plan refers to slots alone), and there must be enough slots.
   bool Fits(const Grid* grid, std::span<const Value> slots) const;
 
+  // How many values of single pods have no line, because they are not known.
+  size_t unknown_pod_values() const { return unknown_pod_values_; }
+
   // Returns whether every value that is part of a label is unchanged; if not, a new plan is needed.
   bool LabelsAreCurrent(const Grid& grid) const;
 
@@ -132,6 +135,7 @@ class SeriesPlan {
   std::vector<LabelCell> label_cells_;
   size_t needed_cells_ = 0;  // One more than the largest index of a cell.
   size_t needed_slots_ = 0;
+  size_t unknown_pod_values_ = 0;
   std::optional<GridShape> shape_;
 };
 
@@ -155,6 +159,9 @@ class PlanBuilder {
 
   // Adds a line to the current family; the default scale is the family's.
   void AddSeries(uint32_t labels, NumberSource source, std::optional<double> scale = std::nullopt);
+
+  // Counts a value of a single pod that gets no line, because it is not known.
+  void CountUnknownPodValue() { ++plan_.unknown_pod_values_; }
 
   // Records that the value of `cell` in `grid` is part of a label.
   void DependsOn(const Grid& grid, uint32_t cell);

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/allocations.h"
-#include "exposition/openmetrics.h"
 #include "exposition/text.h"
 #include "tests/strict_parser.h"
 

@@ -4,7 +4,6 @@
 
 #include "base/status.h"
 #include "exposition/gzip.h"
-#include "exposition/openmetrics.h"
 #include "exposition/text.h"
 
 namespace podgpu {

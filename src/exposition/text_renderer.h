@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "exposition/lines.h"
 #include "exposition/series_plan.h"
+#include "exposition/text.h"
 #include "sample/grid.h"
 #include "sample/value.h"
 

@@ -7,21 +7,15 @@
 namespace podgpu {
 namespace {
 
-// The framebuffer fields.  Every healthy GPU reports its memory, so "not supported" is no excuse
-// here.
-constexpr uint16_t kFirstMemoryField = 250;
-constexpr uint16_t kLastMemoryField = 252;
-
 // Whether a healthy GPU may lack a number of `field` for this reason.
 bool IsExcuse(const Field& field, Absence absence) {
-  const bool is_memory = field.id >= kFirstMemoryField && field.id <= kLastMemoryField;
   switch (absence) {
     case Absence::kSuspended:
     case Absence::kPaused:
       return true;
     case Absence::kNotSupported:
     case Absence::kNotInSource:
-      return !is_memory;
+      return !field_ids::IsMemory(field.id);  // Every healthy GPU reports its memory.
     default:
       return false;
   }

@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "exposition/number.h"
+#include "fields/field_ids.h"
 #include "sample/columns.h"
 #include "topology/selection.h"
 #include "view/xid.h"
@@ -14,8 +15,6 @@ namespace podgpu {
 namespace {
 
 namespace json = boost::json;
-
-constexpr uint16_t kXidFieldId = 230;
 
 // `value` with an indent of two blanks per level, as Go's encoding/json writes it.
 void AppendIndented(const json::value& value, size_t depth, std::string& out) {
@@ -158,7 +157,7 @@ json::object RowOf(const DumpInput& input, const Counter& counter, EntityId colu
   row["hostname"] = input.options.hostname;
   row["labels"] = LabelsOf(input, column);
   json::object attributes;
-  if (counter.field->id == kXidFieldId && value.kind() == Value::Kind::kInt64) {
+  if (counter.field->id == field_ids::kXid && value.kind() == Value::Kind::kInt64) {
     AddText(attributes, "err_code", std::to_string(value.int64()));
     AddText(attributes, "err_msg", XidText(value.int64()));
   }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "fields/field_ids.h"
+
 namespace podgpu {
 namespace {
 
@@ -57,14 +59,14 @@ size_t HashOfHolders(const Topology& topology, const Owners& owners, size_t gpu)
 // The fields of a grid that the timeline reads.
 struct GpuTimeline::Rows {
   explicit Rows(const Grid& grid)
-      : sm(grid.RowOf(1002)),
-        engine(grid.RowOf(1001)),
-        utilization(grid.RowOf(203)),
-        memory_total(grid.RowOf(250)),
-        memory_used(grid.RowOf(252)),
-        power(grid.RowOf(155)),
-        power_limit(grid.RowOf(164)),
-        xid(grid.RowOf(230)) {}
+      : sm(grid.RowOf(field_ids::kSmActivity)),
+        engine(grid.RowOf(field_ids::kEngineActivity)),
+        utilization(grid.RowOf(field_ids::kGpuUtilization)),
+        memory_total(grid.RowOf(field_ids::kMemoryTotal)),
+        memory_used(grid.RowOf(field_ids::kMemoryUsed)),
+        power(grid.RowOf(field_ids::kPower)),
+        power_limit(grid.RowOf(field_ids::kPowerLimit)),
+        xid(grid.RowOf(field_ids::kXid)) {}
 
   std::optional<FieldRow> sm, engine, utilization, memory_total, memory_used, power, power_limit,
       xid;

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/version.h"
+#include "fields/field_ids.h"
 
 namespace podgpu {
 namespace {
@@ -144,10 +145,9 @@ std::shared_ptr<const NodeDocument> NodePage::Of(const NodePageFacts& facts) {
 }
 
 std::vector<uint16_t> UseFieldIds(bool profiling) {
-  constexpr uint16_t kFirstProfiling = 1000;
   std::vector<uint16_t> ids;
   for (const UseMeasureRow& row : UseMeasures()) {
-    if (profiling || row.field_id < kFirstProfiling) {
+    if (profiling || row.field_id < field_ids::kFirstProfiling) {
       ids.push_back(row.field_id);
     }
   }

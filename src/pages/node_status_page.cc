@@ -120,12 +120,4 @@ std::optional<double> NodeStatusPage::CpuRatio(double cpu_seconds, Instant now) 
   return cpu_ratio_;
 }
 
-std::vector<uint16_t> StatusFieldIds(bool profiling) {
-  std::vector<uint16_t> ids = {100, 112, 150, 155, 158, 164, 203, 230, 250, 252, 395, 396};
-  if (profiling) {
-    ids.insert(ids.end(), {1001, 1002, 1004, 1005});
-  }
-  return ids;
-}
-
 }  // namespace podgpu

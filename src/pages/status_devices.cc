@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "fields/field_ids.h"
 #include "pages/status_rows.h"
 #include "topology/mig_profile.h"
 #include "view/native_table.h"
@@ -30,19 +31,14 @@ struct DeviceNumberRow {
 constexpr DeviceNumberRow kDeviceNumbers[] = {
     {&StatusGpu::sm_clock_mhz, 100, 1, 1e6},
     {&StatusGpu::temperature_celsius, 150, 1, 1e4},
-    {&StatusGpu::power_watts, 155, 1, 1e6},
+    {&StatusGpu::power_watts, field_ids::kPower, 1, 1e6},
     {&StatusGpu::slowdown_celsius, 158, 1, 1e4},
-    {&StatusGpu::power_limit_watts, 164, 1, 1e6},
-    {&StatusGpu::utilization_ratio, 203, 1 / kPercentsOfWhole, 1},
-    {&StatusGpu::sm_active_ratio, 1002, 1, 1.05},
+    {&StatusGpu::power_limit_watts, field_ids::kPowerLimit, 1, 1e6},
+    {&StatusGpu::utilization_ratio, field_ids::kGpuUtilization, 1 / kPercentsOfWhole, 1},
+    {&StatusGpu::sm_active_ratio, field_ids::kSmActivity, 1, 1.05},
     {&StatusGpu::tensor_active_ratio, 1004, 1, 1.05},
     {&StatusGpu::dram_active_ratio, 1005, 1, 1.05},
 };
-constexpr uint16_t kThrottleReasons = 112;
-constexpr uint16_t kEngineActivity = 1001;
-constexpr uint16_t kSmActivity = 1002;
-constexpr uint16_t kMemoryTotal = 250;
-constexpr uint16_t kMemoryUsed = 252;
 
 std::optional<double> NumberOf(const Grid& grid, const std::optional<FieldRow>& row,
                                EntityId entity, double most) {
@@ -101,8 +97,8 @@ class ShownRows {
     }
     for (const Measure& measure : Measures()) {
       // Only the reasons that an operator can do something about.
-      if (measure.field_id == kThrottleReasons && measure.bit && measure.shown == Shown::kAlways &&
-          (bits >> *measure.bit & 1) != 0) {
+      if (measure.field_id == field_ids::kClockReasons && measure.bit &&
+          measure.shown == Shown::kAlways && (bits >> *measure.bit & 1) != 0) {
         gpu.throttle_reasons.emplace_back(measure.extra_value);
       }
     }
@@ -110,10 +106,10 @@ class ShownRows {
 
   const Grid& grid_;
   std::array<std::optional<FieldRow>, std::size(kDeviceNumbers)> numbers_;
-  const std::optional<FieldRow> sm_activity_ = grid_.RowOf(kSmActivity);
-  const std::optional<FieldRow> memory_used_ = grid_.RowOf(kMemoryUsed);
-  const std::optional<FieldRow> memory_total_ = grid_.RowOf(kMemoryTotal);
-  const std::optional<FieldRow> throttle_reasons_ = grid_.RowOf(kThrottleReasons);
+  const std::optional<FieldRow> sm_activity_ = grid_.RowOf(field_ids::kSmActivity);
+  const std::optional<FieldRow> memory_used_ = grid_.RowOf(field_ids::kMemoryUsed);
+  const std::optional<FieldRow> memory_total_ = grid_.RowOf(field_ids::kMemoryTotal);
+  const std::optional<FieldRow> throttle_reasons_ = grid_.RowOf(field_ids::kClockReasons);
 };
 
 // Adds the containers that hold `entity`, each once.
@@ -215,8 +211,10 @@ std::vector<InstanceActivity> ActivityOfInstances(const Grid& grid, std::string_
     if (instance == nullptr || topology.GpuOf(entity).uuid != uuid) {
       continue;
     }
-    std::optional<double> activity = NumberOf(grid, grid.RowOf(kSmActivity), entity, 1.05);
-    activity = activity ? activity : NumberOf(grid, grid.RowOf(kEngineActivity), entity, 1.05);
+    std::optional<double> activity =
+        NumberOf(grid, grid.RowOf(field_ids::kSmActivity), entity, 1.05);
+    activity =
+        activity ? activity : NumberOf(grid, grid.RowOf(field_ids::kEngineActivity), entity, 1.05);
     if (!activity) {
       return {};
     }
@@ -393,6 +391,21 @@ void AddDevices(const NodeStatusFacts& facts, const UseCopy& use, NodeStatus& st
       }
     }
   }
+}
+
+std::vector<uint16_t> StatusFieldIds(bool profiling) {
+  std::vector<uint16_t> ids = {field_ids::kClockReasons,  field_ids::kXid,
+                               field_ids::kMemoryTotal,   field_ids::kMemoryUsed,
+                               field_ids::kRemapFailed,   field_ids::kRemapPending,
+                               field_ids::kEngineActivity};
+  for (const DeviceNumberRow& row : kDeviceNumbers) {
+    ids.push_back(row.field_id);
+  }
+  std::ranges::sort(ids);
+  if (!profiling) {
+    std::erase_if(ids, [](uint16_t id) { return id >= field_ids::kFirstProfiling; });
+  }
+  return ids;
 }
 
 }  // namespace podgpu

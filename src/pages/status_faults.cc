@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "facts/part_state.h"
+#include "fields/field_ids.h"
 #include "health/remedies.h"
 #include "health/sample_state.h"
 #include "pages/status_rows.h"
@@ -88,10 +89,9 @@ using MissingRows = std::map<std::pair<std::vector<uint32_t>, Absence>, std::vec
 
 // Whether a fault already says that the values of the GPU are missing, or it is normal.
 bool IsExplained(Absence absence, uint16_t field_id) {
-  constexpr uint16_t kXid = 230;
   return absence == Absence::kDeviceLost || absence == Absence::kSourceDown ||
          absence == Absence::kStale || absence == Absence::kNotRead ||
-         (absence == Absence::kNoData && field_id == kXid);
+         (absence == Absence::kNoData && field_id == field_ids::kXid);
 }
 
 // The GPUs that lack field `row`, by the reason.

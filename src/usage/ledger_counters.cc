@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "fields/field_ids.h"
+
 namespace podgpu {
 namespace {
-
-constexpr uint16_t kEnergyCounterField = 156;
 
 uint32_t AgeMs(Instant read_at, Instant counted_at) {
   const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(read_at - counted_at);
@@ -58,7 +58,7 @@ Value LedgerCounters::ValueFor(const Value& told, const std::string& uuid, Insta
 
 std::shared_ptr<const Grid> LedgerCounters::ShowIn(const std::shared_ptr<const Grid>& grid,
                                                    const Facts& facts) {
-  const std::optional<FieldRow> row = grid->RowOf(kEnergyCounterField);
+  const std::optional<FieldRow> row = grid->RowOf(field_ids::kEnergy);
   if (!row) {
     return grid;
   }

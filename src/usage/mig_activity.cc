@@ -5,13 +5,14 @@
 #include <cmath>
 #include <utility>
 
+#include "fields/field_ids.h"
 #include "topology/mig_profile.h"
 
 namespace podgpu {
 namespace {
 
 // SM activity; graphics engine activity where SM activity is not read.
-constexpr uint16_t kActivityFields[] = {1002, 1001};
+constexpr uint16_t kActivityFields[] = {field_ids::kSmActivity, field_ids::kEngineActivity};
 constexpr double kPercentPerRatio = 100;
 
 bool IsRatio(const Value& value) {

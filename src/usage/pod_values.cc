@@ -4,13 +4,12 @@
 #include <optional>
 #include <utility>
 
+#include "fields/field_ids.h"
 #include "usage/device_holders.h"
 
 namespace podgpu {
 namespace {
 
-constexpr uint16_t kBusyOfPods = 203;
-constexpr uint16_t kMemoryOfPods = 252;
 constexpr uint64_t kBytesInMib = uint64_t{1} << 20U;
 
 struct PodSums {
@@ -63,8 +62,9 @@ bool PodValues::Find(const TickFacts& facts, const std::vector<std::string>& uui
 PodSlots PodValues::SlotsFrom(uint32_t first_slot) const {
   PodSlots slots;
   for (const User& user : users_) {
-    slots[{kBusyOfPods, user.column, user.pod_namespace, user.pod_name}] = first_slot++;
-    slots[{kMemoryOfPods, user.column, user.pod_namespace, user.pod_name}] = first_slot++;
+    slots[{field_ids::kGpuUtilization, user.column, user.pod_namespace, user.pod_name}] =
+        first_slot++;
+    slots[{field_ids::kMemoryUsed, user.column, user.pod_namespace, user.pod_name}] = first_slot++;
   }
   return slots;
 }

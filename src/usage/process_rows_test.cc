@@ -4,6 +4,7 @@
 
 #include "exposition/page_builder.h"
 #include "exposition/text.h"
+#include "fields/field_ids.h"
 #include "source/testing/fake_source.h"
 #include "tests/strict_parser.h"
 #include "usage/process_sections.h"
@@ -29,8 +30,8 @@ class ProcessRowsTest : public ::testing::Test {
     auto topology = std::make_shared<Topology>(FakeDriver::Gpus(2));
     topology->epoch = 1;
     facts_.grid = std::make_shared<Grid>(
-        topology,
-        std::vector<const Field*>{FindField(53), FindField(150), FindField(kCardMemoryField)});
+        topology, std::vector<const Field*>{FindField(53), FindField(150),
+                                            FindField(field_ids::kMemoryTotal)});
   }
 
   static std::shared_ptr<const ProcessIdentity> Trainer(uint32_t pid, std::string container_id,

@@ -4,6 +4,7 @@
 
 #include "base/testing/allocations.h"
 #include "exposition/text.h"
+#include "fields/field_ids.h"
 #include "source/testing/fake_source.h"
 #include "tests/strict_parser.h"
 
@@ -31,8 +32,8 @@ class VcudaRowsTest : public ::testing::Test {
         {.gpu = 2, .gpu_instance_id = 9, .profile = "1g.10gb", .compute_instances = {}}};
     NumberEntities(*topology);
     topology->epoch = 1;
-    auto grid =
-        std::make_shared<Grid>(topology, std::vector<const Field*>{FindField(kCardMemoryField)});
+    auto grid = std::make_shared<Grid>(
+        topology, std::vector<const Field*>{FindField(field_ids::kMemoryTotal)});
     for (const auto& [entity, mib] :
          {std::pair<uint16_t, int>{0, 24'576}, {1, 40'960}, {2, 81'920}, {3, 40'448}, {4, 9'728}}) {
       grid->at(FieldRow{0}, {entity}) = Value::OfInt64(mib);

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "exposition/number.h"
+#include "fields/field_ids.h"
 #include "sample/columns.h"
 #include "view/dcgm_findings.h"
 #include "view/row_owners.h"
@@ -13,8 +14,6 @@
 
 namespace podgpu {
 namespace {
-
-constexpr uint16_t kXidField = 230;
 
 // Returns `name` with each run of white space replaced by one '-', and without white space at its
 // ends.
@@ -70,8 +69,7 @@ class DcgmRows {
   DcgmRows(const ViewInput& input, PlanBuilder& plan)
       : input_(input), plan_(plan), topology_(input.grid.topology()), owners_(input) {}
 
-  // Returns how many numbers of single pods are left out because they are not known.
-  size_t Add() {
+  void Add() {
     plan_.CountCellsIn(input_.grid);
     SelectedRows selected = SelectRows(input_.options.selections, topology_);
     AddGroup(std::nullopt, selected.devices);
@@ -84,7 +82,6 @@ class DcgmRows {
     AddGroup(PartKind::kNvLink, selected.links);
     AddGroup(PartKind::kCpu, selected.cpus);
     AddGroup(PartKind::kCpuCore, selected.cores);
-    return unknown_pod_values_;
   }
 
  private:
@@ -186,7 +183,7 @@ class DcgmRows {
         continue;
       }
       const size_t cell = input_.grid.CellIndex(*field, row.entity);
-      plan_.AddSeries(metric.field->id == kXidField ? XidBlock(row, cell) : row.block,
+      plan_.AddSeries(metric.field->id == field_ids::kXid ? XidBlock(row, cell) : row.block,
                       NumberSource::Cell(cell));
     }
   }
@@ -203,7 +200,7 @@ class DcgmRows {
     if (input_.pod_slots != nullptr && input_.pod_slots->contains(key)) {
       plan_.AddSeries(row.block, NumberSource::Slot(input_.pod_slots->at(key)));
     } else {
-      ++unknown_pod_values_;
+      plan_.CountUnknownPodValue();
     }
   }
 
@@ -376,13 +373,10 @@ class DcgmRows {
   PlanBuilder& plan_;
   const Topology& topology_;
   const RowOwners owners_;
-  size_t unknown_pod_values_ = 0;
 };
 
 }  // namespace
 
-size_t AddDcgmView(const ViewInput& input, PlanBuilder& plan) {
-  return DcgmRows(input, plan).Add();
-}
+void AddDcgmView(const ViewInput& input, PlanBuilder& plan) { DcgmRows(input, plan).Add(); }
 
 }  // namespace podgpu

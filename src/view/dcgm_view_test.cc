@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "exposition/openmetrics.h"
 #include "exposition/text.h"
 #include "tests/node_fixture.h"
 #include "tests/strict_parser.h"

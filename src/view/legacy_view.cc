@@ -1,6 +1,7 @@
 #include <optional>
 #include <string>
 
+#include "fields/field_ids.h"
 #include "view/view.h"
 
 namespace podgpu {
@@ -81,8 +82,6 @@ constexpr LegacyMetric kLegacyMetrics[] = {
      "Ratio of cycles the device memory interface is active sending or receiving data (in %)."},
 };
 
-constexpr uint16_t kFirstProfilingField = 1000;
-
 // The 1.x exporter's throttling times are in microseconds; newer DCGM releases report nanoseconds.
 double ScaleOf(const Field& field) {
   constexpr double kMicrosecondsPerNanosecond = 1e-3;
@@ -149,7 +148,7 @@ void AddLegacyView(const ViewInput& input, bool with_pods, PlanBuilder& plan) {
 std::vector<uint16_t> LegacyFieldIds(bool profiling) {
   std::vector<uint16_t> ids;
   for (const LegacyMetric& metric : kLegacyMetrics) {
-    if (profiling || metric.field_id < kFirstProfilingField) {
+    if (profiling || metric.field_id < field_ids::kFirstProfiling) {
       ids.push_back(metric.field_id);
     }
   }

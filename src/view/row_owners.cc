@@ -4,14 +4,13 @@
 #include <string_view>
 #include <utility>
 
+#include "fields/field_ids.h"
+
 namespace podgpu {
 namespace {
 
 constexpr LabelNames kNewNames = {"UUID", "pod", "namespace", "container"};
 constexpr LabelNames kOldNames = {"uuid", "pod_name", "pod_namespace", "container_name"};
-
-constexpr uint16_t kGpuUtilField = 203;
-constexpr uint16_t kUsedMemoryField = 252;
 
 // Label names of podgpu's own that a pod label must not replace; LabelNames has the ones that
 // depend on options.
@@ -23,7 +22,7 @@ constexpr std::string_view kReservedNames =
 }  // namespace
 
 bool IsPerPodField(uint16_t field_id) {
-  return field_id == kGpuUtilField || field_id == kUsedMemoryField;
+  return field_id == field_ids::kGpuUtilization || field_id == field_ids::kMemoryUsed;
 }
 
 RowOwners::RowOwners(const ViewInput& input)

@@ -72,9 +72,11 @@ class SharedNode {
       }
     }
     PlanBuilder builder;
-    unknown = AddDcgmView({grid, owners, counters_, options, slots ? &*slots : nullptr}, builder);
+    AddDcgmView({grid, owners, counters_, options, slots ? &*slots : nullptr}, builder);
+    const SeriesPlan plan = std::move(builder).Build();
+    unknown = plan.unknown_pod_values();
     std::string page;
-    RenderText(std::move(builder).Build(), &grid, slot_values, page);
+    RenderText(plan, &grid, slot_values, page);
     EXPECT_TRUE(ParseTextStrictly(page).ok()) << ParseTextStrictly(page).status() << page;
     return Shortened(page);
   }

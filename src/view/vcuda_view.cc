@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "fields/field_ids.h"
+
 namespace podgpu {
 namespace {
 
@@ -67,7 +69,7 @@ std::optional<double> MemoryAskedMib(const CardsAsked& asked, const Grid& grid) 
   if (asked.memory_mib) {
     return asked.memory_mib;
   }
-  const std::optional<FieldRow> row = grid.RowOf(kCardMemoryField);
+  const std::optional<FieldRow> row = grid.RowOf(field_ids::kMemoryTotal);
   if (!row || asked.memory_of.empty()) {
     return std::nullopt;
   }

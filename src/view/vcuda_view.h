@@ -51,9 +51,6 @@ struct CardUse {
   std::optional<uint64_t> sm_percent = 0;
 };
 
-// DCGM's field for the memory of a GPU or instance, in MiB; this view needs it.
-inline constexpr uint16_t kCardMemoryField = 250;
-
 // The families in the order of the page; also used for docs/metrics.md.
 std::vector<Family> VcudaFamilies();
 // The fifth label of each: "gpu_memory" and so on.

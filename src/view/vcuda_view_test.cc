@@ -4,6 +4,7 @@
 
 #include "exposition/text.h"
 #include "fields/field.h"
+#include "fields/field_ids.h"
 #include "tests/strict_parser.h"
 
 namespace podgpu {
@@ -16,8 +17,8 @@ class VcudaView : public ::testing::Test {
     auto topology = std::make_shared<Topology>();
     topology->gpus.resize(2);
     NumberEntities(*topology);
-    grid_ =
-        std::make_shared<Grid>(topology, std::vector<const Field*>{FindField(kCardMemoryField)});
+    grid_ = std::make_shared<Grid>(topology,
+                                   std::vector<const Field*>{FindField(field_ids::kMemoryTotal)});
     grid_->at(FieldRow{0}, {0}) = Value::OfInt64(24'576);
     grid_->at(FieldRow{0}, {1}) = Value::OfInt64(40'960);
   }

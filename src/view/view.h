@@ -25,6 +25,9 @@ namespace podgpu {
 
 class HeldMeasures;
 
+// The views that can stand on a page, in the order in which they are written.
+enum class View : uint8_t { kDcgm, kCore, kNative, kProcess, kSelf };
+
 struct ViewOptions {
   std::string hostname;                     // Empty: no hostname label.
   std::string hostname_label = "Hostname";  // Or "hostname" (main branch since 2026-05-12).
@@ -68,9 +71,9 @@ struct SlotFamily {
   std::vector<SlotSeries> series;
 };
 
-// Adds dcgm-exporter's rows: GPUs and MIG instances, then switches, links, CPUs, cores.  Returns
-// how many numbers of single pods it left out because `pod_slots` does not have them.
-size_t AddDcgmView(const ViewInput& input, PlanBuilder& plan);
+// Adds dcgm-exporter's rows: GPUs and MIG instances, then switches, links, CPUs, cores.  The plan
+// counts the numbers of single pods that have no line because `pod_slots` does not have them.
+void AddDcgmView(const ViewInput& input, PlanBuilder& plan);
 
 // Adds the view core: which devices there are, which containers hold them, and which XIDs they had.
 // It is also the beginning of the view native.

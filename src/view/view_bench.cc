@@ -7,7 +7,6 @@
 #include <benchmark/benchmark.h>
 
 #include "exposition/gzip.h"
-#include "exposition/openmetrics.h"
 #include "exposition/text.h"
 #include "tests/node_fixture.h"
 #include "view/view.h"

@@ -1,0 +1,45 @@
+#include "sample/stale_values.h"
+
+#include <memory>
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::shared_ptr<const Topology> OneGpu() {
+  auto topology = std::make_shared<Topology>();
+  topology->gpus.resize(1);
+  topology->entities.resize(1);
+  return topology;
+}
+
+TEST(WithdrawStale, TakesOldValuesButKeepsEvents) {
+  Grid grid(OneGpu(), {FindField(150), FindField(203), FindField(230)});
+  grid.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(1, 5'000);
+  grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(2, 4'000);
+  grid.at(FieldRow{2}, EntityId{0}) = Value::OfInt64(79, 3'600'000);
+  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(0)), 0U);
+  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(1)), 1U);
+  EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
+  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(1'001)), 1U);
+  EXPECT_TRUE(grid.at(FieldRow{2}, EntityId{0}).present());
+}
+
+// DCGM samples the InfoROM at most every 30 s, even if a shorter period is requested.
+TEST(WithdrawStale, JudgesASlowFieldByItsOwnPeriod) {
+  Grid grid(OneGpu(), {FindField(84), FindField(150)});
+  grid.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(1, 30'000);
+  grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(41, 30'000);
+  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(0)), 1U);
+  EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
+  EXPECT_FALSE(grid.HasCurrentNumbers(EntityId{0})) << "no device has a current number";
+  EXPECT_EQ(WithdrawStale(grid, seconds(5), seconds(61)), 1U);
+  EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
+}
+
+}  // namespace
+}  // namespace podgpu
