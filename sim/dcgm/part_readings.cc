@@ -1,4 +1,3 @@
-// tidy: table
 // The readings of switches, their links, CPUs and cores, field by field.
 //
 // Units are DCGM's (dcgm_fields.h of 4.6.0): Mibit since the start, degrees Celsius, ratios, kHz,

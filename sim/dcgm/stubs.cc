@@ -1,4 +1,3 @@
-// tidy: table
 // Exported: the vendor's names that no client of the simulator needs.
 //
 // A client that binds all names at load, or one lazily, finds them.  A call of one answers "not

@@ -1,4 +1,3 @@
-// tidy: table
 // The simulated NVML: nvmlDeviceGetFieldValues, one call that reads many values.
 //
 // One table of field ids: each row gives the DCGM field that the value corresponds to, and how it

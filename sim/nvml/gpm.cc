@@ -1,4 +1,3 @@
-// tidy: table
 // The simulated NVML: GPM, profiling between two samples (Hopper and newer).
 //
 // A sample holds a time and a device; nvmlGpmMetricsGet takes the difference of the world's

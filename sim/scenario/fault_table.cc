@@ -1,4 +1,3 @@
-// tidy: table
 #include "sim/scenario/fault_table.h"
 
 #include <algorithm>

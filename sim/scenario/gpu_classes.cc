@@ -1,4 +1,3 @@
-// tidy: table
 #include "sim/scenario/gpu_classes.h"
 
 #include <algorithm>

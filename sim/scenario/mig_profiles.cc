@@ -1,4 +1,3 @@
-// tidy: table
 #include "sim/scenario/mig_profiles.h"
 
 #include <algorithm>

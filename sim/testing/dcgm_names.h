@@ -1,4 +1,3 @@
-// tidy: table
 // The names that libdcgm exports, for the test that compares them with the symbol tables of the
 // simulated libraries: the names of DCGM 4.6.0 as its own library lists them, which of them are
 // newer than 3.x, and the names that 4.0 removed.  This list is independent of the linker's lists

@@ -448,7 +448,6 @@ constexpr Flag kPage[] = {
      SetTextFileInterval},
 };
 
-// tidy: table
 constexpr Flag kFields[] = {
     {"collectors", "f", "DCGM_EXPORTER_COLLECTORS", FlagKind::kString, kDefaultCountersPath,
      "Counters file: one line per metric (field, type, help). The program contains the three lists "
@@ -473,7 +472,6 @@ constexpr Flag kFields[] = {
      SetConfigMap},
 };
 
-// tidy: table
 constexpr Flag kDevices[] = {
     {"devices", "d", "DCGM_EXPORTER_DEVICES_STR", FlagKind::kString, "f",
      "GPUs and MIG instances on DCGM rows: f (instances, or the GPU if it has none), g (GPUs), i "
@@ -488,7 +486,6 @@ constexpr Flag kDevices[] = {
      SetSelection<&DeviceSelections::cpus>},
 };
 
-// tidy: table
 constexpr Flag kKubernetes[] = {
     {"kubernetes", "k", "DCGM_EXPORTER_KUBERNETES", FlagKind::kBool, "false",
      "Put pod, namespace and container on the DCGM rows of devices that have exactly one owner.",
@@ -563,7 +560,6 @@ constexpr Flag kKubernetes[] = {
      }},
 };
 
-// tidy: table
 constexpr Flag kProcesses[] = {
     {"process-metrics", "", "PODGPU_PROCESS_METRICS", FlagKind::kSwitch, "off",
      "on: show each process on each GPU (the view process) and its share of the GPU's energy. The "
@@ -629,7 +625,6 @@ constexpr Flag kProcesses[] = {
      SetQueryPort},
 };
 
-// tidy: table
 constexpr Flag kSource[] = {
     {"source", "", "PODGPU_SOURCE", FlagKind::kString, "auto",
      "Source of device metrics: dcgm; or nvml, which needs only the driver's libnvidia-ml and has "
@@ -665,7 +660,6 @@ constexpr Flag kSource[] = {
      }},
 };
 
-// tidy: table
 constexpr Flag kWeb[] = {
     {"address", "a", "DCGM_EXPORTER_LISTEN", FlagKind::kString, ":9400",
      "Address to listen on: host:port, :port, [v6]:port, or unix:/path.",
@@ -704,7 +698,6 @@ constexpr Flag kWeb[] = {
      AddToList<VisibleNamespaceNames>, ClearList<VisibleNamespaceNames>},
 };
 
-// tidy: table
 constexpr Flag kCompatibility[] = {
     {"kubernetes-gpu-id-type", "", "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", FlagKind::kString, "uid",
      "Accepted: uid or device-name (nvidia<N>, as on GKE). dcgm-exporter needs it to match device "
@@ -754,7 +747,6 @@ constexpr Flag kCompatibility[] = {
      }},
 };
 
-// tidy: table
 constexpr Flag kLogs[] = {
     {"log-level", "", "PODGPU_LOG_LEVEL", FlagKind::kString, "info", "debug, info, warn or error.",
      SetLogLevel},
@@ -799,7 +791,6 @@ constexpr Flag kLogs[] = {
      }},
 };
 
-// tidy: table
 constexpr Flag kProgram[] = {
     {"validate", "", "", FlagKind::kBool, "",
      "Check flags and files, print what would be served and its series and bytes by GPU and "

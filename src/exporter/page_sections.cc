@@ -26,7 +26,6 @@ struct SectionRow {
 };
 
 // In the order of the page.
-// tidy: table
 constexpr SectionRow kSections[] = {
     {Views({View::kDcgm}), false, DcgmSection},
     {Views({View::kCore, View::kNative}), false, CoreSection},

@@ -190,7 +190,6 @@ void WriteKubeletPods(const SlotInput& in, ApiNumber number, SlotWriter& out) {
 constexpr SlotView kCore = SlotView::kCore;
 constexpr SlotView kSelf = SlotView::kSelf;
 
-// tidy: table
 constexpr SlotRow kRows[] = {
     {kCore, "podgpu_gpu_state", "gauge", "", "gpu,UUID,state",
      "State of the GPU: 1 for the current state, 0 for earlier states.", GpuStateLabels,

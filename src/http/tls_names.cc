@@ -1,4 +1,3 @@
-// tidy: table
 #include "http/tls_names.h"
 
 namespace podgpu {

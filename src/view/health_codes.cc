@@ -1,4 +1,3 @@
-// tidy: table
 #include "view/health_codes.h"
 
 #include <array>

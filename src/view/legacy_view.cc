@@ -15,7 +15,6 @@ struct LegacyMetric {
 // Names, types, help texts and order are those of dcgm-exporter 1.x.  Numbers that are not integers
 // have three decimals, because that exporter copies the output of "dcgmi dmon".  If DCGM's unit
 // differs from the one in the help text, ScaleOf converts it.
-// tidy: table
 constexpr LegacyMetric kLegacyMetrics[] = {
     {100, "dcgm_sm_clock", "gauge", "SM clock frequency (in MHz)."},
     {101, "dcgm_memory_clock", "gauge", "Memory clock frequency (in MHz)."},

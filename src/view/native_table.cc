@@ -1,4 +1,3 @@
-// tidy: table
 #include "view/native_table.h"
 
 #include <algorithm>

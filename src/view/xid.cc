@@ -1,4 +1,3 @@
-// tidy: table
 #include "view/xid.h"
 
 #include <algorithm>

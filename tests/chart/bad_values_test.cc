@@ -16,7 +16,6 @@ struct BadValues {
 };
 void PrintTo(const BadValues& row, std::ostream* out) { *out << row.name; }
 
-// tidy: table
 constexpr BadValues kBadValues[] = {
     // An unknown key, at the top and below, and a mistake in a name of dcgm-exporter's.
     {"UnknownKey", "colour=red", "- at '': additional properties 'colour' not allowed"},

@@ -46,7 +46,6 @@ constexpr char kKubelet[] = "[{apiGroups: [\"\"], resources: [nodes/pods], verbs
 const std::vector<std::string> kRole = {"ClusterRole podgpu-node",
                                         "ClusterRoleBinding podgpu-node"};
 
-// tidy: table
 std::vector<Switch> Switches() {
   return {
       {"Nothing", "nameOverride=", {}},

@@ -161,7 +161,6 @@ struct Value {
   const char* text;
 };
 
-// tidy: table
 constexpr Value kValues[] = {
     {"image.repository=r.example/p,image.tag=v2", "DaemonSet", "containers/0/image",
      "r.example/p:v2"},
@@ -274,7 +273,6 @@ struct Argument {
 };
 
 // dcgm-exporter's chart prints an argument without quotes, so that YAML reads it a second time.
-// tidy: table
 constexpr Argument kArgumentsOfValues[] = {
     {R"("\"10000\"")", "10000"},
     {R"("'10000'")", "10000"},
@@ -333,7 +331,6 @@ struct Variable {
   const char* value;
 };
 
-// tidy: table
 constexpr Variable kVariables[] = {
     {"hostPID=false", "DCGM_EXPORTER_KUBERNETES", "true"},
     {"service.address=:9500", "DCGM_EXPORTER_LISTEN", ":9500"},

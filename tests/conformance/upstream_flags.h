@@ -1,4 +1,3 @@
-// tidy: table
 // The command line of dcgm-exporter 4.8.2: every flag with its short form, variable, default, and a
 // valid value.
 //

@@ -1,4 +1,3 @@
-// tidy: table
 #include "tests/conformance/conformance_lines.h"
 
 namespace podgpu {

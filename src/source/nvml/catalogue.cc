@@ -1,4 +1,3 @@
-// tidy: table
 #include "source/nvml/catalogue.h"
 
 #include <algorithm>
