@@ -1,4 +1,5 @@
-// The plain manifests: those that are made from the chart are up to date, and a cluster accepts all.
+// The plain manifests: those that are made from the chart are up to date, and a cluster accepts
+// all of them.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
