@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "exporter/reader.h"
 #include "fields/field.h"
+#include "sample/stale_values.h"
 #include "source/open_source.h"
 
 namespace podgpu {
