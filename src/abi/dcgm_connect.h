@@ -63,7 +63,7 @@ constexpr uint32_t dcgmStartEmbeddedV2Params_version1 =
     StructVersion<dcgmStartEmbeddedV2Params_v1>(1);
 static_assert(dcgmStartEmbeddedV2Params_version1 == 0x01000048);
 
-// The same with the account under which diagnostics run.
+// The start parameters with the account under which diagnostics run.
 struct dcgmStartEmbeddedV2Params_v2 {
   uint32_t version;
   dcgmOperationMode_t opMode;
@@ -81,7 +81,7 @@ constexpr uint32_t dcgmStartEmbeddedV2Params_version2 =
     StructVersion<dcgmStartEmbeddedV2Params_v2>(2);
 static_assert(dcgmStartEmbeddedV2Params_version2 == 0x02000050);
 
-// The same with room for 16 modules, since 4.3.1.
+// The start parameters with room for 16 modules, since 4.3.1.
 struct dcgmStartEmbeddedV2Params_v3 {
   uint32_t version;
   dcgmOperationMode_t opMode;
@@ -115,7 +115,7 @@ struct dcgmSettingsSetLoggingSeverity_v1 {
 };
 static_assert(sizeof(dcgmSettingsSetLoggingSeverity_v1) == 8);
 
-// The same since 4.2.
+// Parameters of dcgmHostengineSetLoggingSeverity since 4.2.
 struct dcgmSettingsSetLoggingSeverity_v2 {
   uint32_t version;
   int targetLogger;

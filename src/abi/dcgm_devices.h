@@ -113,7 +113,7 @@ static_assert(dcgmDeviceAttributes_version3 == 0x03001464);
 
 // NVML's numbers of a GPU instance or compute instance.
 struct dcgmMigEntityInfo_t {
-  char gpuUuid[128];  // Of the parent GPU.
+  char gpuUuid[128];  // UUID of the parent GPU.
   uint32_t nvmlGpuIndex;
   uint32_t nvmlInstanceId;
   uint32_t nvmlComputeInstanceId;  // All ones for a GPU instance.

@@ -70,7 +70,7 @@ static_assert(sizeof(dcgmNvLinkStatus_v3) == 5564 &&
 constexpr uint32_t dcgmNvLinkStatus_version3 = StructVersion<dcgmNvLinkStatus_v3>(3);
 static_assert(dcgmNvLinkStatus_version3 == 0x030015bc);
 
-// The same, 4.0 and later.
+// The link status, 4.0 and later.
 struct dcgmNvLinkStatus_v4 {
   uint32_t version;
   uint32_t numGpus;
@@ -84,7 +84,7 @@ static_assert(sizeof(dcgmNvLinkStatus_v4) == 14780 &&
 constexpr uint32_t dcgmNvLinkStatus_version4 = StructVersion<dcgmNvLinkStatus_v4>(4);
 static_assert(dcgmNvLinkStatus_version4 == 0x040039bc);
 
-// The same, 4.6 and later.
+// The link status, 4.6 and later.
 struct dcgmNvLinkStatus_v5 {
   uint32_t version;
   uint32_t numGpus;
@@ -102,7 +102,7 @@ static_assert(dcgmNvLinkStatus_version5 == 0x050042bc);
 // name and those of the members.
 struct dcgmNvLinkGpuP2PStatus_v1 {
   dcgm_field_eid_t entityId;
-  int linkStatus[DCGM_MAX_NUM_DEVICES];  // By GPU; 0 is fine.
+  int linkStatus[DCGM_MAX_NUM_DEVICES];  // Status of the path to each GPU; 0: the path works.
 };
 static_assert(sizeof(dcgmNvLinkGpuP2PStatus_v1) == 132);
 
@@ -129,7 +129,7 @@ static_assert(sizeof(dcgmGpuPath_v1) == 12);
 struct dcgmDeviceTopology_v1 {
   uint32_t version;
   uint64_t cpuAffinityMask[8];
-  uint32_t numGpus;  // Of other GPUs.
+  uint32_t numGpus;  // Number of other GPUs.
   dcgmGpuPath_v1 gpuPaths[DCGM_MAX_NUM_DEVICES - 1];
 };
 static_assert(sizeof(dcgmDeviceTopology_v1) == 448 &&
@@ -139,7 +139,7 @@ static_assert(sizeof(dcgmDeviceTopology_v1) == 448 &&
 constexpr uint32_t dcgmDeviceTopology_version1 = StructVersion<dcgmDeviceTopology_v1>(1);
 static_assert(dcgmDeviceTopology_version1 == 0x010001c0);
 
-// One path to another GPU, wider.
+// One path to another GPU: the second, wider layout.
 struct dcgmGpuPath_v2 {
   uint32_t gpuId;
   uint64_t path;

@@ -17,13 +17,13 @@ struct dcgmStatSummaryInt64_t {
   long long maxValue;
   long long average;
 };
-// The same of a 32-bit quantity.
+// Smallest, largest and mean of a 32-bit quantity.
 struct dcgmStatSummaryInt32_t {
   int minValue;
   int maxValue;
   int average;
 };
-// The same of a real quantity.
+// Smallest, largest and mean of a real quantity.
 struct dcgmStatSummaryFp64_t {
   double minValue;
   double maxValue;

@@ -30,7 +30,7 @@ struct Symbol {
   void* address = nullptr;
 };
 
-// What does not work when a capability is off.
+// The features that are missing when a capability is off.
 constexpr std::array<std::string_view, kDcgmCapabilityCount> kDcgmCapabilityNames = {
     "everything",
     "versions in messages",
@@ -47,7 +47,7 @@ constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityName
 // The capabilities of a library, for messages.
 struct Capabilities {
   std::span<const std::string_view> names;
-  std::string_view releases;                    // Those that have the core.
+  std::string_view releases;                    // The releases that have the core.
   std::optional<uint8_t> alone = std::nullopt;  // Its symbols may be missing one by one.
 };
 constexpr Capabilities kDcgmCapabilities = {kDcgmCapabilityNames, "DCGM 3.0 or newer"};

@@ -100,7 +100,7 @@ struct nvmlMemory_t {
 };
 static_assert(sizeof(nvmlMemory_t) == 24);
 
-// The same with the reserved part separate; needs driver 510.
+// Memory with the reserved part separate; needs driver 510.
 struct nvmlMemory_v2_t {
   uint32_t version;
   unsigned long long total;

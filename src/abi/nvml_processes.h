@@ -32,7 +32,7 @@ static_assert(sizeof(nvmlProcessUtilizationSample_t) == 32 &&
               offsetof(nvmlProcessUtilizationSample_t, timeStamp) == 8 &&
               offsetof(nvmlProcessUtilizationSample_t, smUtil) == 16);
 
-// The same with JPG and OFA.
+// A utilization sample that also has JPG and OFA.
 struct nvmlProcessUtilizationInfo_v1_t {
   unsigned long long timeStamp;  // Microseconds since 1970.
   uint32_t pid;
@@ -90,7 +90,7 @@ struct nvmlAccountingStats_t {
 static_assert(sizeof(nvmlAccountingStats_t) == 56 &&
               offsetof(nvmlAccountingStats_t, isRunning) == 32);
 
-// The same with running sums, percent times 100 over all samples; CUDA 13.3.
+// Accounting of a process with running sums, percent times 100 over all samples; CUDA 13.3.
 struct nvmlAccountingStats_v2_t {
   uint32_t pid;
   uint32_t isRunning;

@@ -107,7 +107,7 @@ struct nvmlFieldValue_t {
   uint32_t fieldId;
   uint32_t scopeId;       // A link's number, or 0.
   long long timestamp;    // Microseconds since 1970.
-  long long latencyUsec;  // How long reading took.
+  long long latencyUsec;  // Duration of the reading.
   int valueType;
   nvmlReturn_t nvmlReturn;
   nvmlValue_t value;
@@ -124,7 +124,7 @@ struct nvmlSample_t {
 };
 static_assert(sizeof(nvmlSample_t) == 16);
 
-// How long a policy has reduced the clocks.
+// The time for which a policy has reduced the clocks.
 struct nvmlViolationTime_t {
   unsigned long long referenceTime;  // Microseconds.
   unsigned long long violationTime;  // Nanoseconds.

@@ -10,7 +10,7 @@
 
 namespace podgpu {
 
-// "1 GPU", "8 GPUs"
+// Returns for example "1 GPU" or "8 GPUs".
 std::string Counted(size_t count, std::string_view noun);
 
 }  // namespace podgpu

@@ -11,7 +11,8 @@
 
 namespace podgpu {
 
-// Both parts fit into the middle of a line: without a full stop, the remedy without its capital.
+// Both parts fit into the middle of a line: they end without a full stop, and the remedy begins
+// with a small letter.
 struct FactAndRemedy {
   std::string fact, remedy;
 };

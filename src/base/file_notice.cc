@@ -33,7 +33,7 @@ void FileNotice::Watch() {
   std::error_code error;
   const fs::path target = fs::canonical(path_, error);
   if (!error && FolderOf(target) != folder) {
-    // Its failure leaves the folder of the path, and the owner's own looks.
+    // If this fails, the folder of the path is still watched, and the owner looks at intervals.
     ::inotify_add_watch(notices_.get(), FolderOf(target).c_str(), kChanges);
   }
 }

@@ -22,7 +22,7 @@ class FileNotice {
   // Watches the folder of the path, and the one to which the path leads now.
   void Watch();
 
-  // Whether the folder of the path is watched: it exists, and the system has a watch to give.
+  // Returns whether the folder of the path is watched: it exists, and the system has given a watch.
   bool is_watching() const { return folder_ >= 0; }
 
   // Readable when notices have come; -1 when the system gives none to this process.

@@ -15,16 +15,16 @@
 
 namespace podgpu {
 
-// What the system says of a file or folder without reading it.  While the mark stays, the path
-// leads to the same file with the same content, except for changes within the resolution of the
-// file system's clock.  For /proc/PID: to the same process, since the kernel makes the folder of
-// another one with another inode.
+// The facts that the system tells about a file or folder without reading it.  While the mark stays
+// the same, the path leads to the same file with the same content, except for changes within the
+// resolution of the file system's clock.  For /proc/PID, the path then leads to the same process,
+// because the kernel gives the folder of another process another inode.
 struct FileMark {
   uint64_t device = 0;
   uint64_t inode = 0;
   int64_t bytes = 0;
-  int64_t content_changed_ns = 0;  // Both since 1970.
-  int64_t changed_ns = 0;          // Also owner, mode and name.
+  int64_t content_changed_ns = 0;  // Last change of the content, since 1970.
+  int64_t changed_ns = 0;          // Last change also of owner, mode or name, since 1970.
   bool operator==(const FileMark&) const = default;
 };
 
@@ -45,8 +45,8 @@ class Files {
   // Returns the target of a symbolic link.
   virtual StatusOr<std::string> ReadLink(std::string_view path) const = 0;
 
-  // Returns the mark of what `path` leads to; nothing when it leads nowhere, and where files have
-  // no marks.
+  // Returns the mark of the file to which `path` leads; nothing when it leads to no file, and where
+  // files have no marks.
   virtual std::optional<FileMark> Mark(std::string_view /*path*/) const { return std::nullopt; }
 };
 

@@ -50,14 +50,14 @@ class ForeignCallThread {
 
  private:
   struct Shared;  // State of all threads of this object.
-  struct Worker;  // Of one thread.
+  struct Worker;  // State of one thread.
   static void Work(const std::shared_ptr<Worker>& worker, const std::shared_ptr<Shared>& shared);
   bool EnsureThread();
 
   const char* const name_;
   const int limit_;
   std::shared_ptr<Shared> shared_;  // Lives on in written-off threads.
-  std::shared_ptr<Worker> worker_;  // Of the current thread; null when there is none.
+  std::shared_ptr<Worker> worker_;  // State of the current thread; null when there is none.
   std::thread thread_;
 };
 

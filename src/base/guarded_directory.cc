@@ -22,7 +22,7 @@ namespace podgpu {
 namespace {
 
 constexpr std::string_view kSuffix = ".swp";  // A name that node-exporter does not read.
-constexpr size_t kRandomDigits = 16;          // Of TemporaryName().
+constexpr size_t kRandomDigits = 16;          // Digits of TemporaryName().
 constexpr int kMostLinks = 40;                // As many as the kernel follows.
 
 Status FileError(std::string_view path, std::string_view what, int error) {
@@ -133,7 +133,7 @@ StatusOr<FileDescriptor> OpenGuarded(const std::string& path, TrustedUsers users
   return directory;
 }
 
-// "a.prom.0123456789abcdef.swp", for "a.prom".
+// Returns for example "a.prom.0123456789abcdef.swp" for "a.prom".
 std::string TemporaryName(std::string_view name) {
   uint64_t number = 0;
   PODGPU_CHECK(::getrandom(&number, sizeof number, 0) == sizeof number);

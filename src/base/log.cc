@@ -17,13 +17,13 @@
 namespace podgpu {
 namespace {
 
-// Level and form, set once by main.cc, and what was dropped.
+// Level and form, set once by main.cc, and the count of dropped lines.
 struct LogSettings {
   std::atomic<LogLevel> lowest{LogLevel::kInfo};
   std::atomic<LogForm> form{LogForm::kText};
   std::atomic<uint64_t> dropped{0};
   std::mutex writing;
-  uint64_t told = 0;    // Of `dropped`; guarded by `writing`, as is the next.
+  uint64_t told = 0;    // Part of `dropped`; `writing` guards it and is_cut.
   bool is_cut = false;  // The last line was written in part.
 };
 
@@ -37,7 +37,7 @@ constexpr std::string_view LevelName(LogLevel level) {
   return kNames[static_cast<size_t>(level)];
 }
 
-// "2026-11-24T12:00:00.250Z"
+// Returns for example "2026-11-24T12:00:00.250Z".
 std::string Stamp(int64_t unix_ms) {
   std::string text = Rfc3339(unix_ms / 1000);
   text.pop_back();

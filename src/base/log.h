@@ -26,7 +26,7 @@ struct LogAttribute {
   std::string value;
 };
 
-// Sets what is printed and how; called once, before threads start.
+// Sets the lowest level and the form of the lines; called once, before threads start.
 void ConfigureLog(LogLevel lowest, LogForm form);
 
 // Prints one line if `level` is at or above the lowest level.

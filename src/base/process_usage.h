@@ -23,9 +23,9 @@ struct ProcessUsage {
 
 ProcessUsage ReadProcessUsage();
 
-// The usage for a caller that asks often, as at each tick. To read /proc takes as long as to make
-// a small page, so all but the CPU time is read every 10 s, and more often while the process is
-// young and its size still changes.
+// Keeps the usage for a caller that asks often, for example at each tick. A read of /proc takes as
+// long as making a small page. So all but the CPU time is read every 10 s, and more often while the
+// process is young and its size still changes.
 class RecentProcessUsage {
  public:
   static constexpr std::chrono::seconds kKeptFor{10};

@@ -21,13 +21,13 @@ std::string_view Trim(std::string_view text, std::string_view blanks = " \t\r\n"
 // separator.
 std::vector<std::string_view> Split(std::string_view text, char separator);
 
-// "a, b, c"
+// Joins the parts with commas: "a, b, c".
 std::string Listed(std::span<const std::string> parts);
 
-// "a, b and 3 more": the first `most` parts by name, and the number of the others.
+// Joins the first `most` parts and the number of the others: "a, b and 3 more".
 std::string ListedFirst(std::span<const std::string> parts, size_t most);
 
-// "0-3,5"; `numbers` ascending.
+// Returns the numbers as ranges, for example "0-3,5"; `numbers` ascend.
 std::string NumberRanges(std::span<const uint32_t> numbers);
 
 // Parses the whole of `text` as a decimal number, or returns nothing.

@@ -8,10 +8,11 @@
 
 namespace podgpu {
 
-// "2026-11-24T12:00:00Z", of seconds since 1970.
+// Returns for example "2026-11-24T12:00:00Z"; `unix_s` counts from 1970.
 std::string Rfc3339(int64_t unix_s);
 
-// "14:03:22", of milliseconds since 1970; `utc_offset_s`: for another time zone.
+// Returns for example "14:03:22"; `unix_ms` counts from 1970, `utc_offset_s` is for another time
+// zone.
 std::string TimeOfDay(int64_t unix_ms, int64_t utc_offset_s = 0);
 
 // A duration with its two largest units: "15s", "2m15s", "2h14m", "3d4h".  A negative one is "0s".

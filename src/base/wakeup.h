@@ -24,7 +24,7 @@ struct Alarm {
 
   void Ring() {
     { const std::scoped_lock lock(mutex); }  // The waiter sees the change, or already waits.
-    rung.notify_all();  // Without the lock: the woken thread would sleep again to wait for it.
+    rung.notify_all();  // Without the lock, for which the woken thread would have to wait.
   }
 };
 

@@ -137,7 +137,7 @@ void Connection::Advance() {
   }
 }
 
-// With TLS configured: starts the handshake, or refuses a client whose first byte is not TLS.
+// Starts the handshake if TLS is configured, or refuses a client whose first byte is not TLS.
 bool Connection::BeginsWithTls() {
   constexpr char kHandshakeRecord = 0x16;  // RFC 8446, 5.1.
   if (shared_.options.tls) {

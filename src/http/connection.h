@@ -125,17 +125,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Peers::iterator peer_;  // Valid until it is closed.
   Stream stream_;
   Timer ask_again_;
-  // With TLS, from the handshake on. The session is destroyed before its context and its socket.
+  // Null without TLS and before the handshake. The session is destroyed before its context and its
+  // socket.
   std::shared_ptr<const TlsContext> tls_context_;
   std::unique_ptr<TlsStream> tls_;
-  std::vector<std::string> certificates_;  // Of the client, in DER.
+  std::vector<std::string> certificates_;  // Certificates of the client, in DER.
   RequestReader reader_;
   std::string buffer_;  // Received bytes that are not used yet.
   HttpResponse response_;
   std::string head_;
   Instant answer_by_{};  // Deadline of the response; then the connection is closed.
   Instant active_at_{};
-  int failed_passwords_ = 0;  // Since the last right password.
+  int failed_passwords_ = 0;  // Wrong passwords since the last right one.
   size_t lingered_bytes_ = 0;
   Connections::iterator place_;
   bool is_new_ = true;  // No byte has arrived yet.

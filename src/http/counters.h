@@ -25,7 +25,7 @@ struct HttpServerStats {
   uint64_t failed_handshakes = 0;  // TLS: no common version, no or an invalid certificate.
   // The changed web configuration is invalid, so the previous one is used.
   bool web_config_is_old = false;
-  int64_t certificate_expires_s = 0;  // Of the server's certificate, since 1970; 0: none.
+  int64_t certificate_expires_s = 0;  // End of the server's certificate, since 1970; 0: none.
 
   // Clients, perhaps well-behaved ones, that were refused because of too many connections.
   uint64_t refused_clients() const { return displaced + turned_away + accept_errors; }

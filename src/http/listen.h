@@ -35,7 +35,7 @@ struct Listener {
   FileDescriptor socket;  // Bound, listening, non-blocking.
   uint16_t port = 0;      // The bound port; 0 for a path.
   int family = 0;         // AF_INET6, AF_INET or AF_UNIX.
-  SocketFile file;        // Of a path; removed with the listener.
+  SocketFile file;        // The socket file of a path; removed with the listener.
 };
 
 // Binds and listens. When the port is in use, looks its owner up in `files`' /proc for the message.

@@ -61,11 +61,11 @@ class PasswordChecker {
   void FinishFirst(bool matches);
 
   const Poster post_;
-  Digest secret_{};         // Of this process; without it the digests are useless.
+  Digest secret_{};         // Secret of this process; without it the digests are useless.
   std::deque<Task> tasks_;  // The first is being computed.
   std::map<std::string, Digest, std::less<>> right_;  // The last right digest of each user.
-  std::deque<Digest> wrong_;                          // The newest last.
-  std::jthread thread_;  // Last member: it ends before the members that it uses.
+  std::deque<Digest> wrong_;  // Digests of wrong passwords, the newest last.
+  std::jthread thread_;       // Last member: it ends before the members that it uses.
 };
 
 // Returns hashes that no password matches; with `hash` they cost as much as the most expensive hash

@@ -74,7 +74,7 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 // See request_guard.h.
 struct RequestGuardOptions {
   std::vector<std::string> control_paths;  // Paths that change something; empty: none.
-  std::vector<std::string> own_names;      // Of this machine.
+  std::vector<std::string> own_names;      // Names of this machine.
   std::vector<std::string> allowed_hosts;  // "*": any. Empty: only control paths check Host.
 };
 
@@ -92,14 +92,14 @@ struct HttpServerOptions {
   size_t max_connections = 512;
   size_t max_connections_per_peer = 128;  // Above it a new one replaces one of its own.
   size_t max_header_bytes = 16384;
-  size_t max_body_bytes = 65536;  // Of a request; bodies are skipped, never stored.
+  size_t max_body_bytes = 65536;  // Limit of a request's body; bodies are skipped, never stored.
   // Connections above `max_connections`; they get 503 for every path except `probe_paths`.
   size_t probe_slots = 8;
   std::vector<std::string> probe_paths = {"/health", "/healthz", "/readyz"};
-  std::chrono::milliseconds request_timeout{10'000};   // For a whole request to arrive.
-  std::chrono::milliseconds response_timeout{10'000};  // For a whole response to leave.
-  // Without a request. Longer than two of the usual scrape intervals of a minute, so that a client
-  // with TLS makes one handshake and not one for each scrape.
+  std::chrono::milliseconds request_timeout{10'000};   // Limit for a whole request to arrive.
+  std::chrono::milliseconds response_timeout{10'000};  // Limit for a whole response to leave.
+  // Limit for the time without a request. It is longer than two of the usual scrape intervals of a
+  // minute, so that a client with TLS makes one handshake and not one for each scrape.
   std::chrono::milliseconds idle_timeout{150'000};
   // An answer without progress for this long may be cut off to accept a new connection.
   std::chrono::milliseconds stalled_after{0};
@@ -128,7 +128,7 @@ class HttpServer {
   // The bound port; 0 for a Unix socket.
   virtual uint16_t port() const = 0;
 
-  // Any thread.
+  // Returns the counts. Any thread.
   virtual HttpServerStats stats() const = 0;
 };
 

@@ -40,7 +40,7 @@ struct ClientAuthName {
 };
 
 std::span<const TlsVersionName> TlsVersionNames();
-// In Go's order of preference, best first.
+// Returns the suites in Go's order of preference, best first.
 std::span<const TlsSuiteName> TlsSuiteNames();
 std::span<const TlsCurveName> TlsCurveNames();
 std::span<const ClientAuthName> ClientAuthNames();

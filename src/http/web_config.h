@@ -43,7 +43,7 @@ struct TlsSettings {
   bool operator==(const TlsSettings&) const = default;
 };
 
-// At most `burst` requests at once and one per `interval` on average; 0: no limit.
+// Allows at most `burst` requests at once and one per `interval` on average; 0: no limit.
 struct RateLimit {
   std::chrono::nanoseconds interval{0};
   int64_t burst = 0;
@@ -52,8 +52,8 @@ struct RateLimit {
 
 struct WebConfig {
   std::optional<TlsSettings> tls;                            // Absent: plain HTTP.
-  std::vector<std::pair<std::string, std::string>> headers;  // For every response.
-  std::map<std::string, std::string, std::less<>> users;     // Name to bcrypt hash.
+  std::vector<std::pair<std::string, std::string>> headers;  // Headers of every response.
+  std::map<std::string, std::string, std::less<>> users;     // Bcrypt hash by user name.
   RateLimit rate_limit;
   std::vector<std::string> notes;  // One line per accepted setting without effect.
 };

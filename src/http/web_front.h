@@ -68,7 +68,7 @@ class WebFront {
   const std::shared_ptr<const Files> files_;
   State state_;
   HttpCounters& counters_;
-  Stamps stamps_;  // Of all files that the last attempt tried to read.
+  Stamps stamps_;  // Stamps of all files that the last attempt tried to read.
   RateLimiter limiter_{RateLimit{}};
   PasswordChecker checker_;
 };

@@ -22,7 +22,7 @@ struct YamlNode {
 
   Kind kind = Kind::kNull;
   int line = 1, column = 1;     // Counted from 1, as in editors.
-  std::string text;             // Of a scalar.
+  std::string text;             // Text of a scalar.
   std::vector<YamlNode> items;  // Items of a list; values of a map, in the order of the text.
   std::vector<YamlNode> keys;   // Keys of a map, one per item.
 };
