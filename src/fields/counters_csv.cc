@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kTypes = {"gauge", "counter", "histogram", "summary",
                                                     "label"};
 
-// By ExporterCounter.
+// In the order of ExporterCounter.
 constexpr std::array<std::string_view, 4> kExporterCounters = {
     "DCGM_EXP_XID_ERRORS_COUNT", "DCGM_EXP_CLOCK_EVENTS_COUNT", "DCGM_EXP_GPU_HEALTH_STATUS",
     "DCGM_EXP_P2P_STATUS"};

@@ -24,7 +24,7 @@ enum class ExporterCounter : uint8_t { kXidErrors, kClockEvents, kHealth, kPeers
 // One accepted line.
 struct Counter {
   int line = 0;                  // Counted from 1.
-  std::string name;              // As in the file; also the name of the metric.
+  std::string name;              // Name in the file, which is also the name of the metric.
   const Field* field = nullptr;  // Null for DCGM_EXP_* counters.
   std::string type;              // "gauge", "counter", "histogram", "summary", or "label".
   std::string help;

@@ -14,8 +14,8 @@ inline constexpr uint16_t kInforomChecksum = 83;
 inline constexpr uint16_t kInforomValid = 84;
 inline constexpr uint16_t kClockReasons = 112;  // Reasons for reduced clocks: a mask.
 inline constexpr uint16_t kPower = 155;
-inline constexpr uint16_t kEnergy = 156;      // The counter, in mJ.
-inline constexpr uint16_t kPowerLimit = 164;  // The one in force.
+inline constexpr uint16_t kEnergy = 156;      // The energy counter, in mJ.
+inline constexpr uint16_t kPowerLimit = 164;  // The limit that is in force.
 inline constexpr uint16_t kFanSpeed = 191;
 inline constexpr uint16_t kGpuUtilization = 203;
 inline constexpr uint16_t kXid = 230;  // Comes from events; its time stamp is that of the event.
@@ -25,7 +25,7 @@ inline constexpr uint16_t kMemoryUsed = 252;
 inline constexpr uint16_t kRemapFailed = 395;   // 1: a row of memory could not be remapped.
 inline constexpr uint16_t kRemapPending = 396;  // 1: rows wait for a reset of the GPU.
 
-// How much of the compute engine works, and how much of the SMs.
+// Activity of the compute engine, and activity of the SMs.
 inline constexpr uint16_t kEngineActivity = 1001;
 inline constexpr uint16_t kSmActivity = 1002;
 

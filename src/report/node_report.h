@@ -22,7 +22,7 @@ namespace podgpu {
 // The number under "schema". It increases only when an old reader would misunderstand a new report.
 inline constexpr int64_t kNodeReportSchema = 1;
 
-// The measures of a device, in the order of the JSON and of InUseMeasures().
+// The measures of a device, in the order of the JSON and of UseMeasures().
 enum class UseMeasure : uint8_t {
   kUtilization,
   kMemoryCopy,
@@ -38,10 +38,10 @@ struct UseMeasureRow {
   UseMeasure measure;
   std::string_view key;  // The JSON key, which ends with the unit.
   uint16_t field_id;     // DCGM's field id.
-  double scale;          // Factor from DCGM's unit to that of the key.
+  double scale;          // Factor from DCGM's unit to the unit of the key.
   double most;           // The largest valid value.
 };
-// In the order of UseMeasure.
+// Returns the rows in the order of UseMeasure.
 std::span<const UseMeasureRow> UseMeasures();
 
 // A value and the age of its sample when the node read it.
@@ -60,13 +60,14 @@ struct ReportedOwner {
   auto operator<=>(const ReportedOwner&) const = default;
 };
 
-// What the processes of one pod use of a device; absent: the node cannot tell.
+// The use of a device by the processes of one pod; absent: the node cannot tell.
 struct ReportedPodUse {
   std::string pod_namespace;
   std::string pod;
   std::optional<double> sm_percent;  // Share of SM time.
   std::optional<uint64_t> memory_bytes;
-  std::optional<double> energy_joules;  // Since the node first saw the pod there; never falls.
+  // Energy since the node first saw the pod there; never falls.
+  std::optional<double> energy_joules;
   bool operator==(const ReportedPodUse&) const = default;
 };
 
@@ -77,7 +78,7 @@ struct DeviceUse {
   uint32_t hidden_owners = 0;  // Owners in namespaces that the node must not name.
   std::optional<uint32_t>
       processes;  // Processes on it now; absent when the node does not read processes.
-  // Of a whole GPU; empty when the node does not read processes.
+  // The use of a whole GPU by pods; empty when the node does not read processes.
   std::vector<ReportedPodUse> pods = {};
 
   const std::optional<UseValue>& of(UseMeasure measure) const {
@@ -119,9 +120,9 @@ std::string WriteNodeReport(const NodeReport& report);
 // Limits of the parser; a larger report is refused.
 struct NodeReportLimits {
   size_t most_gpus = 256;
-  size_t most_instances = 64;     // Per GPU.
-  size_t most_owners = 8'192;     // Per node.
-  size_t most_text_bytes = 1024;  // Per text.
+  size_t most_instances = 64;     // Limit per GPU.
+  size_t most_owners = 8'192;     // Limit per node.
+  size_t most_text_bytes = 1024;  // Limit per text.
 };
 
 // Parses and validates a report: types, ranges, limits, duplicate UUIDs. On failure

@@ -30,15 +30,17 @@ struct StatusHolder {
   bool operator==(const StatusHolder&) const = default;
 };
 
-// What somebody or something uses of one device, or of all devices of a pod.
+// The use of one device, or of all devices of a pod, by a pod or a process.
 struct StatusUse {
   std::optional<double> sm_ratio;  // SM activity, or the share of SM time of a process; 0 to 1.
   std::optional<uint64_t> memory_bytes;
   std::optional<double> power_watts;
-  std::optional<double> energy_joules;  // Since the holder got the device, or the process started.
+  // Energy since the holder got the device, or the process started.
+  std::optional<double> energy_joules;
   bool is_apportioned =
-      false;           // Power and energy are a share of the device's, by SM time; shown with "~".
-  std::string method;  // Of the energy: "exclusive", "sm_share", "equal", ...; empty if unknown.
+      false;  // Power and energy are a share of the device's, by SM time; shown with "~".
+  // Method of the energy: "exclusive", "sm_share", "equal", ...; empty if unknown.
+  std::string method;
   bool operator==(const StatusUse&) const = default;
 };
 
@@ -47,7 +49,7 @@ struct StatusUse {
 struct StatusShare {
   std::optional<StatusHolder> holder;  // Absent: "unattributed", always the last share.
   StatusUse use;
-  std::optional<int64_t> idle_since_ms;  // Of this holder on this device.
+  std::optional<int64_t> idle_since_ms;  // Start of the idle time of this holder on this device.
   bool operator==(const StatusShare&) const = default;
 };
 
@@ -82,8 +84,9 @@ struct StatusGpu {
       idle_since_ms;  // Last kernel; only while allocated and idle for 5 minutes or more.
   bool idle_for_longer = false;  // The spell is older than this exporter: shown as ">14m".
 
-  std::vector<StatusShare> shares;  // With several holders or processes; empty for a single holder.
-  std::vector<StatusInstance> instances;  // With MIG.
+  // Shares of several holders or processes; empty for a single holder.
+  std::vector<StatusShare> shares;
+  std::vector<StatusInstance> instances;  // Instances of a GPU in MIG mode.
   bool operator==(const StatusGpu&) const = default;
 };
 
@@ -110,7 +113,7 @@ struct StatusProcess {
 // A fault, in words, most severe first: the banner of the page and the last line of `top`.
 struct StatusFault {
   std::string state;            // One of the state words.
-  std::optional<uint32_t> gpu;  // Absent: a part of podgpu.
+  std::optional<uint32_t> gpu;  // Absent: the fault is of a part of podgpu.
   std::string text;             // "GPU 3 is lost since 14:01:07: XID 79, it left the PCIe bus."
   std::string remedy;           // "Reboot the node."; may be empty.
   std::string explain;          // Query of /explain: "gpu=3"; empty if there is none.
@@ -127,14 +130,14 @@ struct StatusMissing {
 };
 
 struct StatusPart {
-  std::string part, state, detail;  // As Condition::parts.
+  std::string part, state, detail;  // As in Condition::parts.
   bool operator==(const StatusPart&) const = default;
 };
 
-// What podgpu itself costs.
+// The cost of podgpu itself.
 struct StatusSelf {
   std::optional<uint64_t> resident_bytes;
-  std::optional<double> cpu_ratio;  // Of one core, since the previous status or the start.
+  std::optional<double> cpu_ratio;  // Share of one core since the previous status or the start.
   uint64_t series = 0;
   std::optional<double> slowest_scrape_seconds;
   bool operator==(const StatusSelf&) const = default;
@@ -149,15 +152,15 @@ struct StatusHistory {
 };
 
 struct NodeStatus {
-  std::string version;  // Of podgpu.
+  std::string version;  // Version of podgpu.
   std::string node;
   std::string source;  // "nvml", "dcgm"
   std::string driver_version;
   bool ready = false;
   std::string verdict;  // The sentence of /readyz.
   bool owners_known = false;
-  std::optional<int64_t> sampled_at_ms;  // When the newest reading began; absent before the first.
-  int64_t interval_ms = 0;               // Between readings.
+  std::optional<int64_t> sampled_at_ms;  // Start of the newest reading; absent before the first.
+  int64_t interval_ms = 0;               // Time between readings.
   int64_t stale_after_ms = 0;            // Age at which values are withdrawn.
   std::vector<StatusPart> parts;
   std::vector<StatusFault> faults;

@@ -139,7 +139,7 @@ class StatusReader {
     into = static_cast<Integer>(*number);
   }
 
-  // What readers rely on beyond single members.
+  // Checks the facts on which readers rely beyond single members.
   void Check(const NodeStatus& status) {
     if (status.node.empty()) {
       Fail("\"node\" is empty");

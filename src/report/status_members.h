@@ -15,16 +15,16 @@ namespace podgpu {
 
 // Limits that the parser enforces.
 inline constexpr size_t kMostStatusGpus = 256;
-inline constexpr size_t kMostStatusInstances = 64;  // Per GPU.
+inline constexpr size_t kMostStatusInstances = 64;  // Limit per GPU.
 inline constexpr size_t kMostStatusRows = 8'192;    // Pods, processes and other lists.
-inline constexpr size_t kMostStatusSamples = 300;   // Per GPU.
+inline constexpr size_t kMostStatusSamples = 300;   // Limit per GPU.
 inline constexpr size_t kMostStatusTextBytes = 2'048;
 
-// What a member may be, by its unit.
+// The values that a member may have, by its unit.
 struct MemberRange {
   double most = 1e15;
-  int decimals = 0;                  // Of a number that is not whole.
-  size_t members = kMostStatusRows;  // Of a list.
+  int decimals = 0;                  // Decimals of a number that is not whole.
+  size_t members = kMostStatusRows;  // Most members of a list.
 };
 inline constexpr MemberRange kRatioRange{.most = 1.05, .decimals = 4};
 inline constexpr MemberRange kCpuRange{.most = 1e6, .decimals = 6};
@@ -175,7 +175,7 @@ inline constexpr auto kStatusMembers<NodeStatus> = std::tuple(
     Member{"history_step_ms", &NodeStatus::history_step_ms},
     Member{"history", &NodeStatus::history, kOptional, kGpuListRange});
 
-// Whether a member of this type is a struct with a table of its own.
+// True for a member whose type is a struct with a table of its own.
 template <typename Type>
 concept StatusStruct = std::tuple_size_v<decltype(kStatusMembers<Type>)> > 0;
 

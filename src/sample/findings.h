@@ -43,7 +43,7 @@ inline constexpr size_t kClockEventCount = 9;
 // The counts of one GPU, in windows that end at the reading.
 struct GpuEventCounts {
   bool xids_known = false;  // False: no source listens for XIDs, so 0 means nothing.
-  uint64_t xids = 0;        // Of all codes.
+  uint64_t xids = 0;        // Sum over all codes.
   bool clocks_known = false;
   uint64_t clock_samples = 0;
   std::array<uint64_t, kClockEventCount> clock_events{};  // Samples with this bit.
@@ -72,15 +72,15 @@ struct FindingsNote {
 
 // Fields that the source can never give on this node, though DCGM has them.
 struct LackedFields {
-  std::vector<const Field*> fields;  // Of those that are read.
+  std::vector<const Field*> fields;  // Those of the fields that are read.
   std::string why;                   // "NVML gives them from Hopper on", for people.
 };
 
 struct Findings {
   FindingsAsked asked;
   std::vector<XidCount> xids;        // Ascending by GPU, then code.
-  std::vector<GpuEventCounts> gpus;  // By GPU; empty: the source has no counts.
-  std::vector<GpuHealth> health;     // By GPU; empty: not requested, or not available.
+  std::vector<GpuEventCounts> gpus;  // One for each GPU; empty: the source has no counts.
+  std::vector<GpuHealth> health;     // One for each GPU; empty: not requested, or not available.
   // State of the path from GPU i to GPU j, at index i * GPUs + j; empty: not requested, or not
   // available.
   std::vector<int32_t> peers;

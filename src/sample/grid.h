@@ -67,8 +67,8 @@ class Grid {
   // device still answers.
   bool HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const;
 
-  // The same for a grid from which stale values have been withdrawn: any number counts, regardless
-  // of its age. Fields from which podgpu judges a device do not count (field_ids.h).
+  // Returns the same for a grid from which stale values have been withdrawn: any number counts,
+  // regardless of its age. Fields from which podgpu judges a device do not count (field_ids.h).
   bool HasCurrentNumbers(EntityId entity) const;
 
   // Makes every cell absent for `reason`. Empties texts and findings and keeps their memory.
@@ -98,7 +98,7 @@ class Grid {
 
   std::shared_ptr<const Topology> topology_;
   std::vector<const Field*> fields_;
-  std::vector<Row> rows_;  // By field.
+  std::vector<Row> rows_;  // One for each field.
   std::vector<Value> values_;
   std::vector<std::string> texts_;  // The first text_count_ are in use.
   size_t text_count_ = 0;

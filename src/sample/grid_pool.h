@@ -28,7 +28,7 @@ class GridPool {
   size_t kept() const { return grids_.size(); }
 
  private:
-  std::vector<std::shared_ptr<Grid>> grids_;  // All of one layout.
+  std::vector<std::shared_ptr<Grid>> grids_;  // The kept grids, all of one layout.
 };
 
 }  // namespace podgpu

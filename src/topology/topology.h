@@ -76,7 +76,7 @@ struct Part {
   uint32_t id = 0;      // DCGM's id; for a link, its index in the GPU or switch, from 0.
   uint32_t parent = 0;  // DCGM's id of the link's switch or the core's CPU.
   std::optional<uint16_t> gpu =
-      std::nullopt;  // Of a GPU's link in place of `parent`: index into Topology::gpus.
+      std::nullopt;  // For the link of a GPU, in place of `parent`: index into Topology::gpus.
   auto operator<=>(const Part&) const = default;
 };
 
@@ -102,9 +102,9 @@ struct PartKinds {
 struct Topology {
   uint64_t epoch = 0;                  // Grows by one with every new Topology of a process.
   std::vector<Gpu> gpus;               // Ascending by gpu_id.
-  std::vector<GpuInstance> instances;  // By GPU, then in the order of DCGM's hierarchy.
+  std::vector<GpuInstance> instances;  // Sorted by GPU, then in the order of DCGM's hierarchy.
   std::vector<Entity> entities;        // Each GPU, directly followed by its instances.
-  std::vector<Part> parts;             // By kind; links of GPUs before those of switches.
+  std::vector<Part> parts;             // Sorted by kind; links of GPUs before those of switches.
   std::string driver_version;
   // Why the source runs without a driver and knows no GPU; empty: it has a driver.
   std::string driver_absence;
@@ -123,7 +123,8 @@ struct Topology {
   ColumnRange ColumnsOf(PartKind kind) const { return ColumnsOf(kind, kind); }
   const Part& PartAt(EntityId id) const { return parts[id.index - entities.size()]; }
   const Gpu& GpuOf(EntityId id) const { return gpus[entities[id.index].gpu]; }
-  // Whether GPU `gpu` is in MIG mode and gives no list of its instances, since it is lost or hangs.
+  // Returns whether GPU `gpu` is in MIG mode and gives no list of its instances, since it is lost
+  // or hangs.
   bool HidesInstancesOf(size_t gpu) const;
   // Returns null for a whole GPU.
   const GpuInstance* InstanceOf(EntityId id) const {
@@ -139,11 +140,11 @@ void NumberEntities(Topology& topology);
 // epochs and states are not compared.
 bool SameGpus(const Topology& a, const Topology& b);
 
-// Like SameGpus, but also compares the parts.
+// Compares like SameGpus, and also the parts.
 bool SameDevices(const Topology& a, const Topology& b);
 
-// Whether both have the same GPUs, MIG instances and parts, whatever numbers an engine gives to the
-// instances.
+// Returns whether both have the same GPUs, MIG instances and parts, whatever numbers an engine
+// gives to the instances.
 bool SameHardware(const Topology& a, const Topology& b);
 
 // Given the same devices in `a` and `b`: returns whether the GPUs have the same states and the
