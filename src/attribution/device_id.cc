@@ -49,8 +49,8 @@ bool IsUuid(std::string_view text) {
   return true;
 }
 
-// "MIG-GPU-<uuid>/<gi>/<ci>", or "MIG-GPU-<uuid>", which means the GPU itself (dcgm-exporter also
-// accepts the id without "MIG-").
+// Parses "MIG-GPU-<uuid>/<gi>/<ci>", or "MIG-GPU-<uuid>", which means the GPU itself (dcgm-exporter
+// also accepts the id without "MIG-").
 DeviceId ParseOldMig(std::string_view text) {
   const std::vector<std::string_view> parts = Split(text.substr(kMigPrefix.size()), '/');
   DeviceId id;
@@ -66,7 +66,7 @@ DeviceId ParseOldMig(std::string_view text) {
   return id.form == DeviceIdForm::kUnknown ? DeviceId{} : id;
 }
 
-// "nvidia<minor>" and "nvidia<minor>/gi<n>".
+// Parses "nvidia<minor>" and "nvidia<minor>/gi<n>".
 DeviceId ParseMinor(std::string_view text) {
   const std::vector<std::string_view> parts = Split(text.substr(kMinorPrefix.size()), '/');
   const std::optional<uint64_t> minor = ParseDecimal(parts[0]);

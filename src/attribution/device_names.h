@@ -28,7 +28,7 @@ class DeviceNames {
   };
   Found Find(const DeviceId& id) const;
 
-  // Whether `text` contains the UUID of a GPU or of a MIG device.
+  // Returns whether `text` contains the UUID of a GPU or of a MIG device.
   bool HasUuidIn(std::string_view text) const;
 
   // Returns the only instance of GPU `parent_uuid` with `profile`; nothing when there are none or

@@ -15,7 +15,7 @@ bool IsNumber(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// "0" or "0.7".
+// Returns whether the name is like "0" or "0.7".
 bool NamesADevice(std::string_view name) {
   const std::vector<std::string_view> parts = Split(name, '.');
   return parts.size() <= 2 && std::ranges::all_of(parts, &IsNumber);

@@ -19,7 +19,7 @@ constexpr std::string_view kMigResourcePrefix = "nvidia.com/mig-";
 constexpr std::string_view kSharedSuffix =
     ".shared";  // NVIDIA's plugin appends it with renameByDefault.
 
-// What a resource name tells about its device ids.
+// The meaning of a resource name for its device ids.
 enum class ResourceKind : uint8_t {
   kGpu,      // GPU ids: each one is matched or reported as unmatched.
   kRenamed,  // Perhaps GPU ids: only a UUID of a device of this node counts.

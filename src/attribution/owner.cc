@@ -32,7 +32,7 @@ const Owner* SoleOwner(const std::vector<Owner>& owners) {
 }
 
 std::vector<const Owner*> OnePerContainer(std::vector<const Owner*> owners) {
-  auto end = owners.begin();  // Of those that stay.
+  auto end = owners.begin();  // End of the owners that stay.
   for (const Owner* owner : owners) {
     if (std::none_of(owners.begin(), end, [&](const Owner* known) {
           return ContainerOf(*known) == ContainerOf(*owner);

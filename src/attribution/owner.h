@@ -21,7 +21,7 @@ struct Claim {
   std::string name;
   std::string name_space;
   std::string driver;       // "gpu.nvidia.com"
-  std::string pool;         // With NVIDIA's driver, the node's name.
+  std::string pool;         // Name of the pool; NVIDIA's driver uses the node's name.
   std::string device;       // "gpu-0"
   std::string mig_profile;  // "1g.10gb"; empty for a whole GPU.
   std::string mig_uuid;
@@ -57,7 +57,7 @@ inline constexpr int kUnmatchedReasonCount = 6;
 std::string_view UnmatchedReasonName(UnmatchedReason reason);
 
 struct UnmatchedDevice {
-  std::string resource;   // For a claim: the driver.
+  std::string resource;   // For a claim: name of the driver.
   std::string device_id;  // For a claim: "pool/device".
   UnmatchedReason reason = UnmatchedReason::kUnknownIdForm;
   auto operator<=>(const UnmatchedDevice&) const = default;
@@ -81,12 +81,13 @@ struct DroppedLabels {
 };
 
 struct Owners {
-  std::vector<std::vector<Owner>> by_entity;             // One entry per Topology::entities.
-  std::vector<std::vector<std::string>> jobs_by_entity;  // From a batch system; empty without one.
-  std::vector<UnmatchedDevice> unmatched;                // Sorted.
+  std::vector<std::vector<Owner>> by_entity;  // One entry per Topology::entities.
+  // Jobs of a batch system; empty without one.
+  std::vector<std::vector<std::string>> jobs_by_entity;
+  std::vector<UnmatchedDevice> unmatched;  // Sorted.
   // Resources that are not known as GPUs, though a device id contains the UUID of one.  Sorted.
   std::vector<std::string> unnamed_resources;
-  std::vector<DroppedLabels> dropped_labels;  // By pod.
+  std::vector<DroppedLabels> dropped_labels;  // Sorted by pod.
   bool operator==(const Owners&) const = default;
 };
 

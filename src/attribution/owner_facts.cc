@@ -52,7 +52,7 @@ void AddPodMetadata(const OwnerFacts& facts, const JoinOptions& options, Owners&
   std::ranges::sort(owners.dropped_labels);
 }
 
-// The owners of device ids: those of the kubelet, except where a scheduler chose the GPU.
+// Returns the owners of device ids: those of the kubelet, except where a scheduler chose the GPU.
 Owners JoinAllocations(const Topology& topology, const OwnerFacts& facts,
                        const JoinOptions& options) {
   static const std::vector<Allocation> none;

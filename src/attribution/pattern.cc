@@ -9,7 +9,7 @@
 namespace podgpu {
 
 StatusOr<std::unique_ptr<const re2::RE2>> CompilePattern(const std::string& pattern) {
-  constexpr int64_t kMostBytes = int64_t{1} << 20;  // Of memory for one compiled pattern.
+  constexpr int64_t kMostBytes = int64_t{1} << 20;  // Most memory of one compiled pattern.
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(kMostBytes);

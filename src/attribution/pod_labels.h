@@ -26,7 +26,7 @@ inline constexpr size_t kMostPodLabels = 64;
 inline constexpr size_t kMostPodLabelBytes = 8'192;  // Names and values together.
 
 struct SelectedLabels {
-  PodLabels labels;    // By name.
+  PodLabels labels;    // Sorted by name.
   size_t dropped = 0;  // Allowed labels above the limits.
 };
 

@@ -8,8 +8,8 @@
 namespace podgpu {
 namespace {
 
-// The resources of which a scheduler chooses the GPU; of several that one container has, the first
-// here is the one that its owner shows.
+// The resources for which a scheduler chooses the GPU. When a container has several of them, its
+// owner shows the one that is first here.
 constexpr std::string_view kChosenResources[] = {
     "tencent.com/vcuda-core",   "volcano.sh/vgpu-number", "volcano.sh/gpu-number",
     "volcano.sh/gpu-memory",    "aliyun.com/gpu-mem",     "nvidia.com/gpu",

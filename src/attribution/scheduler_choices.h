@@ -17,8 +17,8 @@
 namespace podgpu {
 
 struct ChosenAllocations {
-  std::vector<Allocation> kubelets;  // Those without a choice, unchanged.
-  std::vector<Allocation> chosen;    // An index or UUID for each chosen GPU.
+  std::vector<Allocation> kubelets;  // Allocations for which no scheduler chose; unchanged.
+  std::vector<Allocation> chosen;    // One for each chosen GPU; its id is an index or a UUID.
   // The resources in `chosen`, which count as GPUs there.
   std::vector<std::string> resources;
 };

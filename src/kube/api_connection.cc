@@ -266,7 +266,7 @@ class ApiConnection::Wire {
   asio::ssl::context context_;
   asio::ssl::stream<TcpSocket> stream_;
   Instant deadline_{};
-  std::optional<error_code> outcome_;  // Of the last operation; absent while it runs.
+  std::optional<error_code> outcome_;  // Outcome of the last operation; absent while it runs.
   size_t count_ = 0;                   // Bytes that it has received or sent.
   AnswerBytes received_{size_t{2} * kMaxHeadBytes};
   std::optional<beast::http::response_parser<beast::http::buffer_body>> parser_;

@@ -29,7 +29,7 @@ struct ApiCall {
   std::string_view method = "GET";  // GET, POST or PATCH.
   std::string target;
   std::string_view accept = "application/json";
-  std::string_view content_type = "application/json";  // Of `body`.
+  std::string_view content_type = "application/json";  // Media type of `body`.
   std::string body{};                                  // Empty: none.
 };
 

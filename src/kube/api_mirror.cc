@@ -15,7 +15,7 @@ namespace {
 
 // A node usually has 110 pods and never more than 1,000; only the metadata of a pod is requested.
 constexpr size_t kMostObjects = 10'000;
-// For a scope: a pod on each node of the largest cluster, while they are being replaced.
+// Limit for a scope: a pod on each node of the largest cluster, while they are being replaced.
 constexpr size_t kMostScopedObjects = 40'000;
 // All pods of the largest cluster that Kubernetes supports, while some are being replaced.
 constexpr size_t kMostObjectsOfCluster = 200'000;
@@ -252,7 +252,7 @@ Status ApiMirror::List(ApiConnection& connection, const std::string& path, ApiRo
     return status;
   }
   if (observer_) {
-    for (const auto& [key, object] : objects_) {  // Only those that the list did not contain.
+    for (const auto& [key, object] : objects_) {  // Only the objects that the list did not contain.
       if (!listed.contains(key)) {
         observer_(key, nullptr);
       }
@@ -326,9 +326,9 @@ void ApiMirror::TakeListed(ApiObject object, ApiObjects& listed) {
   }
 }
 
-// Of a pod that is searched for as a node, keeps only addresses, ports and whether it has ended:
-// ten thousand of them stay small.  Of the pods of the whole cluster, keeps the labels; of a node,
-// the labels of the scope.
+// For a pod that is searched for as a node, keeps only addresses, ports and whether it has ended:
+// ten thousand of them stay small.  For the pods of the whole cluster, keeps the labels; for a
+// node, the labels of the scope.
 ApiObject ApiMirror::Kept(ApiObject object) const {
   if (collection_ == ApiCollection::kNodes) {
     std::erase_if(object.labels, [this](const auto& label) {

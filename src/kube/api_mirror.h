@@ -40,7 +40,7 @@ enum class ApiCollection : uint8_t {
 struct ApiScope {
   std::string name_space;  // Empty: of all namespaces, or not in a namespace.
   std::string labels;      // A selector: "app=podgpu,tier!=test"; empty: all.
-  // Of nodes only these labels are kept.
+  // For nodes: only these labels are kept.
   std::vector<std::string> kept_labels = {};
 };
 
@@ -113,10 +113,10 @@ class ApiMirror {
   const Files& files_;
   ApiObjects objects_;
   ApiObserver observer_;  // May be empty.
-  std::string version_;   // Of the newest object or bookmark; empty: list first.
+  std::string version_;   // Version of the newest object or bookmark; empty: list first.
   uint64_t revision_ = 0;
   uint64_t requests_ = 0;
-  bool has_listed_ = false;  // Since the start.
+  bool has_listed_ = false;  // A list has succeeded since the start.
   bool has_watched_ = false;
   bool is_listing_again_ = false;  // Listed after a 410; no watch has answered since.
 };

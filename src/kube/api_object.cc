@@ -152,7 +152,7 @@ std::vector<std::pair<std::string, uint64_t>> RequestsOf(const json::object* res
   return requests;
 }
 
-// "containerd://0123abcd" is 0123abcd.
+// Returns for example 0123abcd for "containerd://0123abcd".
 std::string BareContainerId(const std::string& id) {
   const size_t end = id.find("://");
   return end == std::string::npos ? std::string() : id.substr(end + 3);
@@ -184,7 +184,8 @@ void ReadContainers(const json::object* pod, std::string_view specified, std::st
   }
 }
 
-// "GPU-0aaf,NVIDIA,3000,50:GPU-1bb0,NVIDIA,3000,50:" of one container.
+// Returns the UUIDs in "GPU-0aaf,NVIDIA,3000,50:GPU-1bb0,NVIDIA,3000,50:", the shares of one
+// container.
 std::vector<std::string> UuidsOfShares(std::string_view shares) {
   std::vector<std::string> uuids;
   for (const std::string_view share : Split(shares, ':')) {
@@ -258,7 +259,7 @@ void ReadPod(const json::object* from, ApiObject& object) {
   ReadGpus(annotations, object.containers);
 }
 
-// Of the ConfigMap extension-apiserver-authentication.
+// Reads the ConfigMap extension-apiserver-authentication.
 void ReadAuthentication(const json::object* data, ApiObject& object) {
   for (const json::key_value_pair& entry : data == nullptr ? json::object() : *data) {
     const std::string_view key(entry.key().data(), entry.key().size());

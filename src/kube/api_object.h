@@ -48,7 +48,7 @@ struct ApiEndpoint {
 // 2.8, Volcano 1.10 (vGPU, and its older gpushare), AliyunContainerService/gpushare 1.0.
 struct ApiContainer {
   std::string name;
-  std::string id;  // Without the runtime prefix; empty until the container has started.
+  std::string id;  // The id without the runtime prefix; empty until the container has started.
   // Requests of extended resources ("nvidia.com/gpu"), in the order of the JSON.
   std::vector<std::pair<std::string, uint64_t>> requests;
   // The GPUs that a scheduler of GPU shares chose, by its annotation: indices ("0") of gpu-manager
@@ -87,10 +87,10 @@ struct ApiObject {
   std::vector<SliceDevice> devices;
   // For a ConfigMap: the text under the key "metrics".
   std::optional<std::string> metrics = std::nullopt;
-  // And those under the keys by which the API server tells how it authenticates.
+  // For the same: the texts under the keys by which the API server tells how it authenticates.
   std::map<std::string, std::string> authentication = {};
 
-  // Of a pod: the uid that cgroups carry.
+  // Returns the uid that the cgroups of a pod carry.
   const std::string& cgroup_uid() const { return config_hash.empty() ? uid : config_hash; }
   // Returns whether both have the same content. Versions are not compared, because a change of the
   // status alone makes a new version.
@@ -116,7 +116,7 @@ struct ApiEvent {
   enum class Kind : uint8_t { kPut, kDelete, kBookmark, kError };
   Kind kind = Kind::kBookmark;
   ApiObject object;    // For a bookmark: only its resource_version.
-  ApiFailure failure;  // For an error.
+  ApiFailure failure;  // The error, for kError.
 };
 
 // All parsers return kDataLoss for other input. Parses a list without its objects, as ListStream

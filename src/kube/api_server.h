@@ -23,7 +23,7 @@ struct ApiServerOptions {
   // Name of the server in error messages; the kubelet's port uses these options too.
   std::string called = "the API server";
   bool verifies = true;  // False: accept any certificate for any host.
-  // How long connecting and the head of an answer may each take.
+  // The longest time for connecting, and for the head of an answer.
   std::chrono::milliseconds request_patience{30'000};
   // Servers send a bookmark about once a minute; after this silence a watch counts as dead.
   std::chrono::milliseconds watch_patience{180'000};

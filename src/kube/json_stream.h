@@ -35,7 +35,7 @@ class JsonStream {
   const size_t max_object_bytes_;
   std::string buffer_;
   size_t begin_ = 0;    // Start of the next object.
-  size_t scanned_ = 0;  // How far FindEnd has examined the buffer.
+  size_t scanned_ = 0;  // Bytes of the buffer that FindEnd has examined.
   size_t depth_ = 0;
   bool in_string_ = false;
   bool escaped_ = false;

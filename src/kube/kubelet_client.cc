@@ -23,7 +23,7 @@ namespace podgpu {
 namespace {
 
 constexpr size_t kMaxSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
-constexpr size_t kMaxServerTextBytes = 256;  // Of a message from the server.
+constexpr size_t kMaxServerTextBytes = 256;  // Limit for a message from the server.
 
 struct ApiVersion {
   std::string_view name;

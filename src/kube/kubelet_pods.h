@@ -21,7 +21,7 @@
 namespace podgpu {
 
 struct KubeletPodsOptions {
-  ApiServerOptions server;  // The kubelet.
+  ApiServerOptions server;  // Address and credentials of the kubelet.
   std::string path = "/pods";
 };
 

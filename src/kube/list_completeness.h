@@ -47,16 +47,16 @@ class ListCompleteness {
   };
   struct Doubt {
     Content content;
-    Instant since;  // Since when the content is unchanged.
+    Instant since;  // Time since which the content is unchanged.
     Instant began;
   };
 
   static Content ContentOf(const PodAllocations& answer);
   static bool IsSettled(const PodAllocations& answer, Instant now, Doubt& doubt);
 
-  bool had_pods_;  // In the last complete list.
+  bool had_pods_;  // The last complete list had pods.
   bool was_listed_ = false;
-  std::optional<uint64_t> connection_;  // Of the last answer.
+  std::optional<uint64_t> connection_;  // Connection of the last answer.
   std::optional<Doubt> doubt_;
 };
 

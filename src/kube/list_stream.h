@@ -40,7 +40,7 @@ class ListStream {
   std::string buffer_;  // Received bytes; those from `taken_` on are unread.
   size_t taken_ = 0;
   std::string item_;         // The object that is being read.
-  std::string surrounding_;  // The rest.
+  std::string surrounding_;  // The text around the objects.
   std::string text_;         // The last string directly in the list: a key, if '[' follows.
   size_t depth_ = 0;         // 1: in the list, 2: in `items`.
   bool in_items_ = false;

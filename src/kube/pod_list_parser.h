@@ -24,7 +24,7 @@ class PodListParser {
   // Answers above this size are parsed whole, and their bytes are not kept.
   static constexpr size_t kMostKeptBytes = size_t{1} << 20;
 
-  // What an answer itself does not tell.
+  // Facts about an answer that its bytes do not contain.
   struct Origin {
     std::string_view api_version;
     uint64_t connection = 0;
@@ -43,7 +43,7 @@ class PodListParser {
  private:
   // A pod of the last answer.
   struct Pod {
-    std::string_view bytes;  // In `message_`.
+    std::string_view bytes;  // Bytes of the pod, in `message_`.
     PodAllocations content;
   };
 

@@ -32,7 +32,7 @@ struct Allocation {
   std::string pod;
   std::string container;
   std::string resource;   // "nvidia.com/gpu"
-  std::string device_id;  // In the device plugin's own form.
+  std::string device_id;  // The id in the form of the device plugin.
   auto operator<=>(const Allocation&) const = default;
 };
 
@@ -59,7 +59,8 @@ struct PodAllocations {
   uint64_t connection = 0;  // Number of its connection; it changes with each reconnection.
   bool operator==(const PodAllocations&) const = default;
 
-  // Whether both answers say the same of the pods, whatever connection and version they came by.
+  // Returns whether both answers say the same of the pods, whatever connection and version they
+  // came by.
   bool ListsTheSame(const PodAllocations& other) const {
     return pod_count == other.pod_count && allocations == other.allocations &&
            claimed == other.claimed && lists_own_pod == other.lists_own_pod;
@@ -87,8 +88,8 @@ class PodResources {
 // kDataLoss for other input. pod_list_parser.h parses answers that come one after the other.
 StatusOr<PodAllocations> ParsePodResources(std::string_view message, const OwnPod& own_pod = {});
 
-// The two steps of it: finds the bytes of each pod in `message`, and appends the content of one pod
-// to `answer`. kDataLoss.
+// The two steps of ParsePodResources: SplitPods finds the bytes of each pod in `message`, AppendPod
+// appends the content of one pod to `answer`. kDataLoss.
 StatusOr<std::vector<std::string_view>> SplitPods(std::string_view message);
 Status AppendPod(std::string_view pod_bytes, const OwnPod& own_pod, PodAllocations& answer);
 

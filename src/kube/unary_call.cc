@@ -25,8 +25,9 @@ namespace {
 constexpr size_t kReadBytes = 16384;              // The largest frame that a server may send.
 constexpr uint32_t kSmallestWindow = 65535;       // HTTP/2's initial value.
 constexpr uint32_t kLargestWindow = 0x7FFF'FFFF;  // RFC 9113, 6.9.1.
-constexpr uint32_t kMaxHeaderListBytes = 16384;   // Of a response; grpc-message is a sentence.
-constexpr size_t kPrefixBytes = 5;  // Of a gRPC message; an empty one is nothing else.
+// Limit for a response, whose grpc-message is a sentence.
+constexpr uint32_t kMaxHeaderListBytes = 16384;
+constexpr size_t kPrefixBytes = 5;  // Prefix of a gRPC message; an empty one is nothing else.
 
 nghttp2_nv Header(std::string_view name, std::string_view value) {
   // nghttp2 copies names and values and never writes to them.
@@ -134,7 +135,7 @@ class UnaryConnection::Session {
     while (!call_.ended && call_.failure.ok()) {
       PODGPU_RETURN_IF_ERROR(Send());
       if (call_.ended) {
-        break;  // By our own RST_STREAM: the server broke a rule of HTTP/2.
+        break;  // Our own RST_STREAM ended it: the server broke a rule of HTTP/2.
       }
       if (nghttp2_session_want_read(session_.get()) == 0) {
         return NoHttp2Error();  // The server answered with another protocol and closed.

@@ -22,7 +22,7 @@ namespace podgpu {
 struct UnaryReply {
   absl::StatusCode code = absl::StatusCode::kUnknown;  // grpc-status
   std::string text;                                    // grpc-message, decoded
-  std::string message;                                 // With code kOk only.
+  std::string message;  // The message of the answer, with code kOk only.
 };
 
 class UnaryConnection {

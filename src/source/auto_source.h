@@ -81,7 +81,7 @@ class AutoSource final : public Source {
 
   mutable Mutex mutex_;  // Interrupt and Describe come from other threads.
   Source* running_ PODGPU_GUARDED_BY(mutex_) = nullptr;
-  const Source* shown_ PODGPU_GUARDED_BY(mutex_) = nullptr;  // chosen_, for Describe.
+  const Source* shown_ PODGPU_GUARDED_BY(mutex_) = nullptr;  // The same as `chosen_`, for Describe.
   std::string why_ PODGPU_GUARDED_BY(mutex_);
 };
 

@@ -23,7 +23,7 @@
 
 namespace podgpu {
 
-// How to decode the values of one field; made once per watch.
+// The facts by which the values of one field are decoded; made once per watch.
 struct FieldDecoder {
   static constexpr int64_t kAnyNumber = std::numeric_limits<int64_t>::min();
 

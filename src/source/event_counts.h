@@ -59,7 +59,7 @@ class EventCounts {
   static void Expire(Record& record, WallTime now, const FindingsAsked& asked);
 
   std::vector<Record> records_;  // One for every GPU ever seen.
-  std::vector<size_t> columns_;  // By GPU of the topology: index of its record.
+  std::vector<size_t> columns_;  // For each GPU of the topology: index of its record.
   std::optional<int64_t> started_us_;
 };
 

@@ -35,10 +35,11 @@ struct SourceOptions {
   bool enable_accounting = false;   // Switch NVML's process accounting on.
   const Files* sysfs =
       nullptr;          // Tells which devices are suspended; may be null; outlives the source.
-  std::string address;  // Of a remote engine (dcgm/connection.h); empty: embedded.
+  std::string address;  // Address of a remote engine (dcgm/connection.h); empty: embedded.
   bool rows_are_of_this_node = true;  // The rows of the engine at `address`.
   std::chrono::milliseconds connect_timeout{5000};
-  std::chrono::milliseconds stale_after{5000};  // Without a fresh sample, the engine is restarted.
+  // Limit without a fresh sample; then the engine is restarted.
+  std::chrono::milliseconds stale_after{5000};
   // The metrics that will be asked for; kAuto chooses the source by them.
   std::vector<const Field*> fields = {};
   FindingsAsked asked = {};

@@ -28,7 +28,7 @@ std::string DriverOf(const Files& sysfs, const std::string& device) {
   return driver.ok() ? driver->substr(driver->rfind('/') + 1) : "";
 }
 
-// Whether the NVIDIA driver has the device, or none has.
+// Returns whether the NVIDIA driver has the device, or no driver has it.
 bool IsForNvidia(const Files& sysfs, const std::string& device) {
   const std::string driver = DriverOf(sysfs, device);
   return driver.empty() || driver == kNvidiaDriver;

@@ -21,23 +21,23 @@ namespace podgpu {
 // ("0000:1b:00.0"), sorted; empty when the bus cannot be read.
 std::vector<std::string> ListPciGpus(const Files& sysfs);
 
-// What is on the bus besides the GPUs of ListPciGpus.
+// The devices on the bus besides the GPUs of ListPciGpus.
 struct PciSurvey {
   bool has_bus = false;           // The bus can be read.
-  size_t functions = 0;           // Of all vendors.
+  size_t functions = 0;           // Number of functions of all vendors.
   size_t switches = 0;            // NVSwitches.
   size_t other_gpus = 0;          // NVIDIA GPUs that another driver holds, such as vfio-pci.
-  std::string other_driver = {};  // The driver of the first of these.
+  std::string other_driver = {};  // The driver of the first of these GPUs.
 };
 PciSurvey SurveyPci(const Files& sysfs);
 
-// What helps when a container lacks the device files of its node's GPUs.
+// The remedy when a container lacks the device files of its node's GPUs.
 inline constexpr std::string_view kGiveDevices =
     "run the container with the NVIDIA runtime (runtimeClassName: nvidia); where the runtime gives "
     "unprivileged containers no GPU, as on Bottlerocket, with the capability SYS_ADMIN or as "
     "privileged";
 
-// What the machine tells about a driver that cannot be used.
+// The facts that the machine tells about a driver that cannot be used.
 struct NoDriver {
   bool has_no_gpu = false;  // The PCI bus has no NVIDIA GPU, and the driver is not loaded.
   std::string remedy;       // Empty if nothing is known.

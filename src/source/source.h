@@ -28,7 +28,7 @@ inline constexpr std::chrono::seconds kLongestStalePatience{60};
 // The result of Watch.
 struct WatchResult {
   bool profiling_refused = false;  // Profiling fields are not watched; everything else is.
-  std::string reason = {};         // For people: what was refused, and why.
+  std::string reason = {};         // Tells people what was refused, and why.
   bool try_soon = false;  // All devices of a kind are unwatched: Watch again at the next reading.
   // Something besides profiling was refused, or profiling for another reason than that the node has
   // none.

@@ -70,9 +70,9 @@ class DcgmConnection {
 
   void Interrupt() noexcept;
 
-  // "dcgm 4.6.0, remote engine nvidia-dcgm:5555"
+  // Returns for example "dcgm 4.6.0, remote engine nvidia-dcgm:5555".
   std::string Describe() const;
-  // "the host engine nvidia-dcgm:5555", for messages.
+  // Returns for example "the host engine nvidia-dcgm:5555", for messages.
   const std::string& engine_name() const { return engine_name_; }
 
  private:

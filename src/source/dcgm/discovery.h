@@ -53,13 +53,13 @@ class DcgmDiscovery {
 
   const abi::DcgmLibrary& library_;
   const bool is_embedded_;
-  std::map<uint32_t, Known> by_id_;  // By this engine's GPU id.
+  std::map<uint32_t, Known> by_id_;  // The known GPUs by this engine's GPU id.
   SeenGpus seen_;
   std::unique_ptr<abi::dcgmMigHierarchy_v2> reply_;  // 73 KB, allocated once.
-  std::vector<MigNode> nodes_;                       // The layout of `instances_`.
+  std::vector<MigNode> nodes_;                       // The layout that `instances_` was made for.
   std::vector<uint32_t> profile_ids_;                // NVML's ids, by node; part of the layout.
   std::vector<GpuInstance> instances_;
-  bool lacks_driver_ = false;  // At the last Discover without a GPU.
+  bool lacks_driver_ = false;  // The last Discover without a GPU found no driver.
 };
 
 }  // namespace podgpu

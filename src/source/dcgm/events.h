@@ -79,7 +79,7 @@ class DcgmEvents {
   const abi::DcgmLibrary& library_;
   const Clock& clock_;
   std::chrono::microseconds period_{};
-  std::vector<Device> devices_;  // By GPU of the topology.
+  std::vector<Device> devices_;  // One for each GPU of the topology.
   std::array<std::optional<abi::dcgmFieldGrp_t>, kFieldCount> field_groups_;
   std::vector<Sample> reply_;
   uint32_t asked_gpu_ = 0;  // The GPU and the field of the samples in reply_.

@@ -61,7 +61,7 @@ class DcgmHealth {
   std::vector<uint32_t> wanted_;
   std::unique_ptr<abi::dcgmHealthResponse_v4> response_3_;
   std::unique_ptr<abi::dcgmHealthResponse_v5> response_4_;
-  std::string health_failure_;  // As last logged; empty: health is reported.
+  std::string health_failure_;  // The failure that was logged last; empty: health is reported.
   std::string peers_failure_;
   bool has_no_links_ = false;
   bool note_is_old_ = false;

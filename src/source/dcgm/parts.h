@@ -48,9 +48,9 @@ class DcgmParts {
                                        const Topology& topology);
 
   const abi::DcgmLibrary& library_;
-  std::vector<Part> links_;  // And switches; the last answer.
-  std::vector<Part> cpus_;   // And cores; empty until the engine lists some.
-  bool had_links_ = false;   // At any time, from any engine.
+  std::vector<Part> links_;  // The last answer: links and switches.
+  std::vector<Part> cpus_;   // CPUs and cores; empty until the engine lists some.
+  bool had_links_ = false;   // True once any engine has listed links.
   bool had_cpus_ = false;
 };
 

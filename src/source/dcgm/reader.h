@@ -47,9 +47,9 @@ class DcgmReader {
   std::vector<abi::dcgmGroupEntityPair_t> entities_;  // The entities to read.
   std::vector<EntityId> columns_;                     // The column of each entity.
   std::vector<uint16_t> ids_;                         // The fields to read.
-  // Of each field to read.
+  // One for each field to read.
   struct RequestedField {
-    size_t index = 0;  // In watches.fields().
+    size_t index = 0;  // Index in watches.fields().
     bool is_refused_somewhere = false;
   };
   std::vector<RequestedField> requested_;

@@ -30,7 +30,7 @@ namespace podgpu {
 struct DcgmSourceOptions {
   DcgmEndpoint endpoint;
   std::chrono::milliseconds connect_timeout{5000};
-  std::chrono::milliseconds stale_after{5000};  // Without a fresh sample, it reconnects.
+  std::chrono::milliseconds stale_after{5000};  // Limit without a fresh sample; then it reconnects.
   ThreadTally written_off = NewThreadTally();   // Counts threads that hang in a call.
 };
 
@@ -90,7 +90,7 @@ class DcgmSource final : public Source {
   const std::chrono::milliseconds stale_after_;
   StaleDetector empty_;        // The embedded engine lists nothing at all.
   StaleDetector without_gpu_;  // It lists CPUs but no GPU.
-  StaleDetector misread_;      // It confuses MIG instances with those of another GPU.
+  StaleDetector misread_;      // It confuses MIG instances with instances of another GPU.
   StaleDetector stale_;        // No device has a fresh sample.
 };
 

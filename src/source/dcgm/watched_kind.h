@@ -40,7 +40,7 @@ struct Watchable {
 // A requested field; refused when no device of any kind has it.
 struct WatchedField : Watchable {
   uint16_t id = 0;
-  FieldRow row;               // In the grid.
+  FieldRow row;               // Row in the grid.
   bool is_profiling = false;  // Watched separately.
   FieldDecoder decoder;
 };
@@ -93,7 +93,7 @@ class DcgmWatchedKind {
   // Ends the watches and destroys the groups.
   void Stop(abi::dcgmHandle_t handle);
 
-  // The state of the field with that index.
+  // Returns the state of the field with that index.
   const Watchable& field(size_t index) const { return states_[index]; }
   // Returns whether the engine refused a field; it may accept it later.
   bool HasRefusals() const;
@@ -106,7 +106,7 @@ class DcgmWatchedKind {
   struct DeviceGroup {
     abi::dcgmGpuGrp_t id = 0;
     size_t places = 0;         // Reserved, also for devices that the engine refused.
-    bool has_devices = false;  // At any time.
+    bool has_devices = false;  // It has had devices, now or before.
   };
   struct FieldGroup {
     abi::dcgmFieldGrp_t id = 0;
@@ -140,7 +140,7 @@ class DcgmWatchedKind {
   std::chrono::microseconds period_{};
   std::vector<DeviceGroup> groups_;
   std::vector<FieldGroup> field_groups_;
-  std::vector<FieldState> states_;  // By field.
+  std::vector<FieldState> states_;  // One for each field.
 };
 
 }  // namespace podgpu

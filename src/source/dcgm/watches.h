@@ -30,10 +30,10 @@ namespace podgpu {
 // A device or part that is, or should be, watched.
 struct WatchedDevice : Watchable {
   abi::dcgmGroupEntityPair_t entity{};
-  std::optional<uint32_t> gpu_id;  // None for a switch or CPU.
+  std::optional<uint32_t> gpu_id;  // Absent for a switch or CPU.
   size_t kind = 0;                 // Index of its kind.
   size_t group = 0;                // Index of its group in the kind, also while it is refused.
-  bool is_lost = false;            // At the last Discover.
+  bool is_lost = false;            // It was lost at the last Discover, or when it joined its group.
 };
 
 class DcgmWatches {
@@ -124,7 +124,7 @@ class DcgmWatches {
 
   const abi::DcgmLibrary& library_;
   const Clock& clock_;
-  const std::optional<PartKind> part_;  // Nothing: GPUs and instances.
+  const std::optional<PartKind> part_;  // Absent: GPUs and instances.
   bool profiles_ = true;
   bool profiled_at_start_ = true;
   DcgmNames names_;

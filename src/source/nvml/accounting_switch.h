@@ -20,14 +20,14 @@ namespace podgpu {
 
 struct AccountingSwitched {
   std::vector<std::string> lines;  // One per GPU, in NVML's order, without a newline.
-  bool has_failed = false;         // For at least one GPU.
+  bool has_failed = false;         // At least one GPU has refused.
 };
 
 // Returns a failure when the GPUs cannot be listed or a call hangs; then the modes are unknown.
 StatusOr<AccountingSwitched> SwitchAccountingOn(abi::NvmlLibrary library, Clock& clock,
                                                 const ThreadTally& written_off,
                                                 std::chrono::seconds patience);
-// The same with the library at `path`; empty: search for it.
+// Does the same with the library at `path`; empty: searches for it.
 StatusOr<AccountingSwitched> SwitchAccountingOn(LibraryLoader& loader, const std::string& path,
                                                 Clock& clock, const ThreadTally& written_off);
 

@@ -13,7 +13,7 @@ using abi::nvmlDevice_t;
 using abi::nvmlReturn_t;
 using abi::NvmlTable;
 
-// Whether a virtual GPU holds its licence; like DCGM, 0 when none is needed.
+// Returns whether a virtual GPU holds its licence; like DCGM, 0 when none is needed.
 NvmlRaw AskLicense(const NvmlTable& api, nvmlDevice_t device) {
   constexpr int kVirtualGpus = 1;
   abi::nvmlGridLicensableFeatures_t features{};

@@ -22,7 +22,7 @@ enum class NvmlCall : uint8_t {
   kGpmPercent,        // The same; unchanged.
   kGpmBytes,          // GPM's id of a metric in MiB; converted to bytes.
   kGpmCount,          // GPM's id of a count.
-  kXid,               // From events (events.h).
+  kXid,               // No argument: the value comes from events (events.h).
   kClock,             // nvmlClockType_t.
   kMaxClock,          // nvmlClockType_t.
   kApplicationClock,  // nvmlClockType_t.
@@ -44,7 +44,7 @@ enum class NvmlCall : uint8_t {
   kRetiredPages,  // nvmlPageRetirementCause_t.
   kSpareRows,     // Member of nvmlRowRemapperHistogramValues_t.
   kLinkErrors,    // The link, and nvmlNvLinkErrorCounter_t << kErrorShift.
-  kLicense,       // Of a virtual GPU.
+  kLicense,       // No argument: the licence of a virtual GPU.
   kMode,          // NvmlMode.
   kGpuText,       // NvmlText.
   kSystemText,    // 0 driver's version, 1 NVML's.
@@ -84,7 +84,7 @@ inline constexpr uint16_t kReceived = 0x200;
 inline constexpr uint16_t kAllLinks = 0xff;
 inline constexpr int kErrorShift = 8;
 
-// How to read one field.
+// The way in which one field is read.
 struct NvmlRecipe {
   NvmlCall call = NvmlCall::kFieldValue;
   uint16_t argument = 0;

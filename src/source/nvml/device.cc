@@ -44,7 +44,7 @@ int64_t HighestOf(const Field& field) {
   return field.unit == "MHz" || field.unit == "W" ? 1'000'000 : kAnything;
 }
 
-// Whether an instance has its own value; else it has its GPU's.
+// Returns whether an instance has its own value; else it has its GPU's.
 bool IsOfInstance(const NvmlRecipe& recipe) {
   return NeedsGpm(recipe) || recipe.call == NvmlCall::kMemory ||
          recipe.call == NvmlCall::kUtilization || recipe.call == NvmlCall::kCoder ||
@@ -251,7 +251,8 @@ NvmlRaw NvmlDevice::Ask(size_t column) {
   }
 }
 
-// As DCGM computes it: KiB of a counter per second, divided by 1,000; 0 at the first reading.
+// Computes the rate as DCGM does: KiB of a counter per second, divided by 1,000; 0 at the first
+// reading.
 NvmlRaw NvmlDevice::AskLinkRate(size_t column) {
   const NvmlPlan::Column& planned = plan_->columns[column];
   const bool is_both =

@@ -27,7 +27,7 @@ namespace podgpu {
 // The values to read from every device; immutable.
 struct NvmlPlan {
   struct Column {
-    FieldRow row;  // In the grid.
+    FieldRow row;  // Row in the grid.
     NvmlRecipe recipe;
     int64_t lowest = 0;  // The range of the quantity.
     int64_t highest = 0;
@@ -88,7 +88,7 @@ class NvmlDevice {
   struct Instance {
     NvmlGpm gpm;
     NvmlAnswers answers;
-    std::vector<Value> cells;  // By column; values of the whole GPU are copied here.
+    std::vector<Value> cells;  // One for each column; values of the whole GPU are copied here.
   };
   // A counter and its time stamp, for values that are reported as a rate.
   struct Counted {
@@ -116,16 +116,16 @@ class NvmlDevice {
   NvmlGpm gpm_;
   std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB; made when needed.
   NvmlAnswers answers_;
-  std::vector<abi::nvmlFieldValue_t> values_;      // By request.
+  std::vector<abi::nvmlFieldValue_t> values_;      // One for each request.
   std::vector<abi::nvmlFieldValue_t> unanswered_;  // Those that the driver left out.
   abi::nvmlReturn_t values_code_ = abi::NVML_SUCCESS;
   // End of the last complete slow pass.  A pass that a lost GPU ends does not count, nor does one
   // that left this device out; otherwise values from before a loss would be shown as fresh.
   std::optional<Instant> all_read_at_;
   bool reads_all_ = false;          // This reading is a slow pass.
-  std::vector<Value> cells_;        // By column.
-  std::vector<std::string> texts_;  // By column.
-  std::vector<Counted> counted_;    // By column.
+  std::vector<Value> cells_;        // One for each column.
+  std::vector<std::string> texts_;  // One for each column.
+  std::vector<Counted> counted_;    // One for each column.
   std::vector<Instance> instances_;
 };
 
@@ -141,7 +141,7 @@ class NvmlReadPass final : public NvmlTask {
   NvmlDevice::ReadOptions options;
   size_t first = 0;  // The device to begin with.
 
-  // By device: the code of its reading.
+  // The code of the reading of each device.
   std::vector<abi::nvmlReturn_t> codes;
 };
 

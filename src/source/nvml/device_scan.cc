@@ -34,7 +34,7 @@ std::string TextBy(nvmlReturn_t& code, Function* call, Arguments... arguments) {
   return code == abi::NVML_SUCCESS ? DecodeText(buffer.data(), buffer.size()).value_or("") : "";
 }
 
-// "1g.10gb" of "NVIDIA H100 80GB HBM3 MIG 1g.10gb", and of "... MIG 1c.1g.10gb".
+// Returns "1g.10gb" for "NVIDIA H100 80GB HBM3 MIG 1g.10gb", and for "... MIG 1c.1g.10gb".
 std::string ProfileIn(const std::string& name) {
   constexpr std::string_view kMark = " MIG ";
   const size_t mark = name.rfind(kMark);

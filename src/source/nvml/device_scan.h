@@ -29,8 +29,8 @@ struct NvmlScannedDevice {
   std::vector<GpuInstance> instances;          // In DCGM's order; their `gpu` is not set.
   bool has_gpm = false;                        // Supports profiling (gpm.h).
   bool may_sleep = false;                      // The kernel may suspend it; set by the source.
-  std::string needs_release;                   // Source::ReleaseReason.
-  abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Of Identify or FindInstances.
+  std::string needs_release;                   // The reason for Source::ReleaseReason.
+  abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Result of Identify or FindInstances.
 };
 
 // Returns the Source::ReleaseReason of the first device that has one; else empty.
@@ -53,8 +53,8 @@ class NvmlDeviceScan final : public NvmlTask {
 
   void Run() override;
 
-  // The result.
-  abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Of initialisation, or of listing.
+  // The results of the scan.
+  abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Result of initialisation, or of listing.
   const char* failed = "";                     // The call that returned it.
   bool is_initialised = false;
   std::string driver_version;

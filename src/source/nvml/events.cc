@@ -60,7 +60,7 @@ struct NvmlEvents::Listening {
     }
     return code;
   }
-  // After a wait that failed at once: pauses before the next one.
+  // Pauses before the next wait; called after a wait that failed at once.
   void Pause() {
     MutexLock lock(mutex);
     constexpr std::chrono::milliseconds kPause(kWaitMs);

@@ -33,7 +33,7 @@ struct NvmlListened {
 struct NvmlXid {
   std::string uuid;
   int64_t code = 0;
-  int64_t stamp_us = 0;  // When the wait returned it; since 1970.
+  int64_t stamp_us = 0;  // Time at which the wait returned it; since 1970.
 };
 
 // Makes an event set and registers each device for XIDs; a task (task.h).
@@ -47,7 +47,7 @@ class NvmlSubscription final : public NvmlTask {
   const std::shared_ptr<const abi::NvmlLibrary> library;
   const std::vector<NvmlListened> devices;
 
-  // The result.
+  // The results of the subscription.
   abi::nvmlEventSet_t set = nullptr;     // Null when it could not be made.
   std::vector<NvmlListened> subscribed;  // Devices that report XIDs.
   const char* failed = "";               // The first call that failed; `code` is its result.
@@ -93,8 +93,8 @@ class NvmlEvents {
   const Clock& clock_;
   const ThreadTally written_off_;
   bool follows_ = false;
-  std::vector<NvmlListened> devices_;  // Of the last subscription.
-  std::vector<NvmlXid> left_over_;     // From threads that have ended.
+  std::vector<NvmlListened> devices_;  // Devices of the last subscription.
+  std::vector<NvmlXid> left_over_;     // XIDs from threads that have ended.
   std::shared_ptr<Listening> listening_;
   std::thread thread_;
 };

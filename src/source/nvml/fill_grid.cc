@@ -75,7 +75,7 @@ void NvmlHistory::SampleClocks(const Grid& grid, FieldRow reasons, std::vector<N
 
 void NvmlCells::CopyTo(Grid& grid) const {
   const Topology& topology = grid.topology();
-  size_t next_instance = 0;  // Of the current GPU.
+  size_t next_instance = 0;  // Next instance of the current GPU.
   const auto columns = static_cast<uint16_t>(topology.column_count());
   for (uint16_t column = 0; column < columns; ++column) {
     const EntityId entity{column};

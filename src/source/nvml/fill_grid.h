@@ -25,12 +25,12 @@ namespace podgpu {
 // Made by Watch; each Discover binds it to the current device again.
 struct NvmlSlot {
   std::string uuid;
-  std::shared_ptr<NvmlDevice> device;      // Null: lost or hung.
-  Absence absence = Absence::kDeviceLost;  // Of all its values, when it was not read.
-  bool is_read = false;                    // In this reading.
-  bool tells_clocks = false;               // The last reading had the clock reasons.
-  std::vector<uint32_t> gpu_instance_ids;  // Of its instances in the topology; GPU instance ids.
-  std::vector<std::optional<size_t>> instances;  // Index of each in the device.
+  std::shared_ptr<NvmlDevice> device;            // Null: lost or hung.
+  Absence absence = Absence::kDeviceLost;        // Reason for all its values when it was not read.
+  bool is_read = false;                          // It was read in this reading.
+  bool tells_clocks = false;                     // The last reading had the clock reasons.
+  std::vector<uint32_t> gpu_instance_ids;        // Ids of its GPU instances in the topology.
+  std::vector<std::optional<size_t>> instances;  // Index of each instance in the device.
 };
 
 // Counts events as event_counts.h says, and keeps the last XID of each GPU until the library is
@@ -58,7 +58,7 @@ class NvmlHistory {
 
   EventCounts counts_;
   int64_t clocks_at_us_ = 0;                  // Time of the last sample of the clock reasons.
-  std::map<std::string, NvmlXid> last_xids_;  // By UUID.
+  std::map<std::string, NvmlXid> last_xids_;  // Last XIDs by UUID.
   std::vector<NvmlXid> xids_;                 // Buffer for TakeXids.
 };
 

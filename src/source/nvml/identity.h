@@ -48,9 +48,10 @@ class NvmlIdentity {
   ForeignCalls queries_;
   bool is_loaded_ = false;
   abi::NvmlLibrary library_;
-  std::map<std::string, uint32_t> minor_numbers_;  // By UUID, so a lost GPU keeps its number.
-  std::vector<GpuInstance> instances_;             // With the last known MIG UUIDs.
-  std::optional<Instant> told_at_;                 // Nothing when the last answer was incomplete.
+  // Numbers by UUID, so a lost GPU keeps its number.
+  std::map<std::string, uint32_t> minor_numbers_;
+  std::vector<GpuInstance> instances_;  // Instances with the last known MIG UUIDs.
+  std::optional<Instant> told_at_;      // Nothing when the last answer was incomplete.
 };
 
 }  // namespace podgpu

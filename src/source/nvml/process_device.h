@@ -85,12 +85,12 @@ class NvmlProcessDevice {
   const NvmlAddress address_;
   Kept kept_;
   std::vector<Part> parts_;
-  bool instances_lack_samples_ = false;                        // Not asked again.
+  bool instances_lack_samples_ = false;  // True: samples of instances are not asked for again.
   std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB, where it is needed.
   std::optional<Instant> activity_since_;                      // Time of its last reading.
   Duration activity_for_{};  // Time between its last two readings.
 
-  // Of the last Read.
+  // The results of the last Read.
   Instant at_{};
   uint64_t wall_us_ = 0;
   abi::nvmlReturn_t energy_code_ = abi::NVML_SUCCESS;

@@ -34,7 +34,7 @@ class NvmlProcesses::ReadPass final : public NvmlTask {
   std::vector<std::shared_ptr<NvmlProcessDevice>> devices;
   size_t first = 0;      // Index of the first device to read.
   bool profiles = true;  // Read the profiling counters.
-  // By device: the code of its reading.
+  // The code of the reading of each device.
   std::vector<abi::nvmlReturn_t> codes;
 
  private:

@@ -63,7 +63,8 @@ class NvmlProcesses final : public Interruptible {
 
   // UUIDs of the devices, indexed by device number; a number is never reused.
   const std::vector<std::string>& uuids() const { return uuids_; }
-  // What the last reading could not learn, and why: a sentence without a full stop, or empty.
+  // Returns which facts the last reading could not learn, and why: a sentence without a full stop,
+  // or empty.
   std::string Complaint() const;
   // For the status page: the number of devices read and how many of them have accounting on; half a
   // sentence.
@@ -73,7 +74,7 @@ class NvmlProcesses final : public Interruptible {
   class ReadPass;
   struct Hung {
     uint32_t index = 0;
-    std::shared_ptr<NvmlTask> task;  // Whose thread is written off.
+    std::shared_ptr<NvmlTask> task;  // The task whose thread is written off.
   };
 
   Status ScanIfDue();
@@ -104,7 +105,7 @@ class NvmlProcesses final : public Interruptible {
   std::vector<std::shared_ptr<NvmlProcessDevice>> devices_;
   std::vector<Hung> hung_;
   std::shared_ptr<ReadPass> pass_;
-  std::vector<bool> is_read_;  // By device.
+  std::vector<bool> is_read_;  // One for each device.
   std::vector<std::string> uuids_;
 };
 

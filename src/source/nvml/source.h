@@ -30,8 +30,9 @@ namespace podgpu {
 
 struct NvmlSourceOptions {
   const Files* sysfs = nullptr;  // Tells which devices are suspended; may be null; outlives this.
-  std::chrono::milliseconds stale_after{5000};  // Without a fresh sample, NVML is restarted.
-  ThreadTally written_off = NewThreadTally();   // Counts calls that hang.
+  // Limit without a fresh sample; then NVML is restarted.
+  std::chrono::milliseconds stale_after{5000};
+  ThreadTally written_off = NewThreadTally();  // Counts calls that hang.
 };
 
 class NvmlSource final : public Source {
@@ -60,14 +61,14 @@ class NvmlSource final : public Source {
   // A device that hangs, or whose return has not been noticed yet.
   struct Hung {
     uint32_t index = 0;
-    Gpu gpu;                         // As last seen; without a UUID when it was never identified.
-    std::shared_ptr<NvmlTask> task;  // Whose thread is written off.
+    Gpu gpu;  // The GPU as last seen; without a UUID when it was never identified.
+    std::shared_ptr<NvmlTask> task;  // The task whose thread is written off.
   };
 
   void SetAwakeDevices();
   // Scans the devices; repeats the scan without each device that hangs.
   StatusOr<std::shared_ptr<NvmlDeviceScan>> Scan();
-  // What the GPUs of the last scan lack of fields_; null: nothing.
+  // Returns those of fields_ that the GPUs of the last scan lack; null: none.
   std::shared_ptr<const LackedFields> Lacking() const;
   // Closes the library from time to time while a GPU is lost, because only a new initialisation
   // finds a GPU that has returned.
@@ -99,7 +100,7 @@ class NvmlSource final : public Source {
   ForeignCallThread call_thread_;
   bool is_open_ = false;
   std::string driver_version_;
-  std::vector<NvmlScannedDevice> found_;  // By the last scan; no handles while shut down.
+  std::vector<NvmlScannedDevice> found_;  // Found by the last scan; no handles while shut down.
   bool has_unknown_sleepers_ = false;     // Suspended devices exist that were never identified.
   std::vector<Hung> hung_;
   SeenGpus seen_;
@@ -111,14 +112,14 @@ class NvmlSource final : public Source {
 
   std::vector<const Field*> fields_;  // Argument of the last Watch.
   std::shared_ptr<const NvmlPlan> plan_;
-  std::shared_ptr<const LackedFields> lacked_;  // Of fields_; null: none.
+  std::shared_ptr<const LackedFields> lacked_;  // Those of fields_ that NVML lacks; null: none.
   std::vector<std::optional<size_t>>
       column_of_row_;            // Column of the plan; nothing: NVML cannot give it.
-  std::vector<NvmlSlot> slots_;  // By GPU of the topology.
+  std::vector<NvmlSlot> slots_;  // One for each GPU of the topology.
   std::shared_ptr<NvmlReadPass> pass_;
   bool profiles_ = true;
   StaleDetector lost_;                                  // A GPU is lost or cannot be identified.
-  abi::nvmlReturn_t last_failure_ = abi::NVML_SUCCESS;  // Of scanning or reading a device.
+  abi::nvmlReturn_t last_failure_ = abi::NVML_SUCCESS;  // Code of scanning or reading a device.
   const NvmlSleep sleep_;
   const std::chrono::milliseconds stale_after_;
   StaleDetector stale_;

@@ -16,7 +16,7 @@ namespace podgpu {
 class NvmlTask : public ForeignCallThread::Task {
  public:
   static constexpr int kNowhere = -1;  // Past the last device.
-  static constexpr int kLibrary = -2;  // In a call that is about no device.
+  static constexpr int kLibrary = -2;  // Place of a call that is about no device.
 
   void Late() final { has_returned_ = true; }
   // Returns whether the hung call has returned.
