@@ -32,7 +32,7 @@ constexpr std::array<LossWords, 7> kWords = {{
 }};
 
 struct ReasonBit {
-  uint8_t bit;  // Of field 112.
+  uint8_t bit;  // Bit of field 112.
   DeviceLoss loss;
 };
 

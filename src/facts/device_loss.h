@@ -30,7 +30,7 @@ enum class DeviceLoss : uint8_t {
 // read or have no value.
 DeviceLoss LossIn(const Grid& grid, size_t index);
 
-// Whether the loss is that of speed, which may end and begin again within seconds.
+// Returns whether the loss is a loss of speed, which may end and begin again within seconds.
 constexpr bool IsThrottling(DeviceLoss loss) {
   return loss >= DeviceLoss::kSoftwareThermal && loss <= DeviceLoss::kPowerBrake;
 }

@@ -21,10 +21,10 @@ struct Fact {
   std::shared_ptr<const T> value = nullptr;  // The last good value; null before the first one.
   PartState state = PartState::kStarting;
   std::string detail = {};  // A plain sentence: what is known, or why nothing is known.
-  Instant good_at{};        // When `value` was last known to be right.
+  Instant good_at{};        // Last time at which `value` was known to be right.
   uint64_t failures = 0;    // Attempts without a good value since the start.
 
-  // Whether the state is that of `before`; only a change of state is logged.
+  // Returns whether the state is that of `before`; only a change of state is logged.
   bool HasStateOf(const Fact& before) const { return state == before.state; }
 };
 

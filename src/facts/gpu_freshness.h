@@ -17,12 +17,12 @@
 
 namespace podgpu {
 
-// By index into Topology::gpus.  No node has this many GPUs, lost ones included; for GPUs beyond
-// the limit only the driver's state counts.
+// Size of a set of GPUs, by index into Topology::gpus.  No node has this many GPUs, lost ones
+// included; for GPUs beyond the limit only the driver's state counts.
 inline constexpr size_t kMaxJudgedGpus = 256;
 using GpuSet = std::bitset<kMaxJudgedGpus>;
 
-// The set of GPU `index` alone; empty above the limit.
+// Returns the set of GPU `index` alone; empty above the limit.
 inline GpuSet OnlyGpu(size_t index) {
   return index < kMaxJudgedGpus ? GpuSet().set(index) : GpuSet();
 }
@@ -33,8 +33,8 @@ struct GpuFreshness {
   GpuSet awaited;        // No value in the newest readings; the next may have one.
   GpuSet never_sampled;  // The awaited GPUs that never had a value.
   GpuSet excused;        // No value, and none is expected.
-  std::array<Absence, kMaxJudgedGpus> reasons{};    // Of each GPU in one of the sets.
-  std::array<DeviceLoss, kMaxJudgedGpus> losses{};  // Of the GPUs that give values.
+  std::array<Absence, kMaxJudgedGpus> reasons{};    // Reason for each GPU in one of the sets.
+  std::array<DeviceLoss, kMaxJudgedGpus> losses{};  // Loss of each GPU that gives values.
   bool operator==(const GpuFreshness&) const = default;
 };
 

@@ -13,7 +13,7 @@ namespace podgpu {
 enum class PartState : uint8_t { kStarting, kWaiting, kOk, kDegraded, kUnresponsive, kRecovering };
 inline constexpr int kPartStateCount = 6;
 
-// "starting", "waiting", "ok", "degraded", "unresponsive", "recovering".
+// Returns "starting", "waiting", "ok", "degraded", "unresponsive" or "recovering".
 std::string_view PartStateName(PartState state);
 
 }  // namespace podgpu

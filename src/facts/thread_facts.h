@@ -25,7 +25,7 @@ namespace podgpu {
 
 // The devices of the node's pods, as the kubelet lists them.
 struct PodFacts : Fact<PodAllocations> {
-  Instant asked_at{};  // When the request for `value` was sent; the answer came at `good_at`.
+  Instant asked_at{};  // Time of the request for `value`; the answer came at `good_at`.
   // The kubelet answers, but does not list all pods yet: a pod that is not on the list may hold a
   // device.
   bool is_incomplete = false;
@@ -38,8 +38,8 @@ struct PodFacts : Fact<PodAllocations> {
 // One collection, as the API server, or the kubelet in its place, lists it.  While the state is ok,
 // the value is right.  In any other state `good_at` says when it was last ok.
 struct ApiFacts : Fact<ApiObjects> {
-  RenewedAt renewed = {};       // When a pod name began to mean its pod.
-  uint64_t requests = 0;        // Sent to the server.
+  RenewedAt renewed = {};       // Time at which each name began to mean its pod.
+  uint64_t requests = 0;        // Requests sent to the server.
   bool is_of_kubelet = false;   // The kubelet lists the pods (refresh/kubelet_pods_refresher.h).
   absl::StatusCode cause = {};  // Why the kubelet's list is not ok; each cause has its log line.
 
@@ -55,11 +55,11 @@ struct JobFacts : Fact<HpcJobs> {};
 struct ProcessFacts {
   PartState state = PartState::kStarting;
   std::string detail = "reading processes for the first time";  // A plain sentence.
-  std::vector<std::string> uuids;                               // Of devices, by device number.
-  uint64_t failures = 0;                                        // Failed readings since the start.
+  std::vector<std::string> uuids;  // UUIDs of devices, by device number.
+  uint64_t failures = 0;           // Failed readings since the start.
 };
 
-// What the source thread does.
+// The activity of the source thread.
 struct SourceStatus {
   PartState state = PartState::kStarting;
   std::string detail;        // A plain sentence.
@@ -75,7 +75,7 @@ struct SourceStatus {
 enum class SourceCall : uint8_t { kOpen, kDiscover, kWatch, kRead };
 inline constexpr int kSourceCallCount = 4;
 
-// "open", "discover", "watch", "read".  Closing the library counts as "open".
+// Returns "open", "discover", "watch" or "read".  Closing the library counts as "open".
 std::string_view SourceCallName(SourceCall call);
 
 // A call into the vendor library that has not returned.

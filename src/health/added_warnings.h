@@ -23,7 +23,7 @@ class AddedWarnings {
 
  private:
   std::vector<std::string> warnings_;
-  std::shared_ptr<const ConfigNotes> notes_;     // What AddTo was given.
+  std::shared_ptr<const ConfigNotes> notes_;     // The argument of the last AddTo.
   std::shared_ptr<const ConfigNotes> returned_;  // Result of AddTo; null: out of date.
 };
 

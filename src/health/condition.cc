@@ -71,7 +71,8 @@ PartCondition JudgeKubelet(const ConditionBasis& basis) {
   return {"kubelet", state, std::move(detail)};
 }
 
-// "2 bad requests, 1 closed at a deadline": each kind of refusal that has happened.
+// Returns for example "2 bad requests, 1 closed at a deadline": each kind of refusal that has
+// happened.
 std::string DescribeRefused(const HttpServerStats& clients) {
   const std::pair<uint64_t, std::string_view> rows[] = {
       {clients.bad_requests, "bad requests"},

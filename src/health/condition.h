@@ -32,8 +32,8 @@ struct ConditionBasis {
   std::shared_ptr<const ApiFacts> api_pods;    // Null unless labels or uids of pods are requested.
   std::shared_ptr<const ApiFacts> api_slices;  // Null unless claims are requested.
   bool devices_are_stale = false;
-  GpuFreshness freshness;               // What the readings up to the newest tell about GPUs.
-  GpuSet excluded_gpus;                 // -d selects nothing of these.
+  GpuFreshness freshness;  // Freshness of the GPUs, from all readings up to the newest.
+  GpuSet excluded_gpus;    // -d selects nothing of these.
   std::optional<SourceCall> hung_call;  // TickFacts::call_hangs
   bool awaits_reading = false;          // A call was hung, and no later reading has ended.
   Tenths hung_for{};
@@ -41,10 +41,10 @@ struct ConditionBasis {
   HttpServerStats clients;  // Connections and requests are 0: they change all the time.
   bool too_many_clients = false;
   std::shared_ptr<const ConfigNotes> config;  // Never null.
-  FindingsAsked asked;                        // What the newest reading was asked to find out.
+  FindingsAsked asked;                        // Facts that the newest reading had to find out.
   bool health_is_told = false;                // True if the reading tells it of any GPU.
   bool peers_are_told = false;                // True if the reading tells it of any pair of GPUs.
-  std::shared_ptr<const FindingsNote> note;   // Of that reading, as is events_note.
+  std::shared_ptr<const FindingsNote> note;   // Note of that reading; so is events_note.
   std::shared_ptr<const FindingsNote> events_note;
   std::shared_ptr<const std::string> text_file_failure;  // Null while the files can be written.
   std::shared_ptr<const std::string> dump_failure;       // Null while dumps can be written.
@@ -56,10 +56,10 @@ struct ConditionBasis {
   std::chrono::milliseconds metadata_stays_for{};
   const VisibleNamespaces* visible = nullptr;  // Null: all.  Does not change.
 
-  // Whether the kubelet told the owners, but too long ago.
+  // Returns whether the kubelet told the owners, but too long ago.
   bool OwnersAreWithdrawn() const { return pods->value != nullptr && !owners_are_known; }
 
-  // Whether both give the same condition.
+  // Returns whether both give the same condition.
   bool operator==(const ConditionBasis& other) const;
 };
 

@@ -22,7 +22,7 @@ namespace podgpu {
 
 class FreshnessTracker {
  public:
-  // How long a GPU counts as throttled after the last reading that shows it.
+  // The time for which a GPU counts as throttled after the last reading that shows it.
   static constexpr std::chrono::seconds kThrottlingStays{60};
 
   // `patience`: how long a GPU may give no value before it is unresponsive.
@@ -43,7 +43,7 @@ class FreshnessTracker {
     bool had_value = false;                 // It gave a value at least once.
     bool is_unresponsive = false;
     DeviceLoss loss = DeviceLoss::kNone;
-    Instant lost_at{};  // When a reading last showed `loss`.
+    Instant lost_at{};  // Time of the last reading that showed `loss`.
   };
 
   void TakeTopology(const std::shared_ptr<const Topology>& topology);
@@ -52,7 +52,7 @@ class FreshnessTracker {
 
   const Duration patience_;
   std::shared_ptr<const Topology> topology_;
-  std::vector<TrackedGpu> gpus_;  // Of that topology.
+  std::vector<TrackedGpu> gpus_;  // The GPUs of that topology.
   GpuFreshness freshness_;
 };
 

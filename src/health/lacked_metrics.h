@@ -1,9 +1,10 @@
 // Metrics of the list that this node can never give: a mistake in the configuration, or a library
 // that is missing.
 //
-// Without a word such a family would be lost, for example profiling of a GPU before Hopper where
-// only NVML is there.  The source knows its gaps (sample/findings.h), the list of metrics what was
-// asked for.  Used on the tick thread only; the functions are pure.
+// Without a warning such a family would be missing silently, for example profiling of a GPU before
+// Hopper where only NVML is there.  The source tells which fields it lacks (sample/findings.h), and
+// the list of metrics names the requested fields.  Used on the tick thread only; the functions are
+// pure.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@
 
 namespace podgpu {
 
-// What helps where the source lacks a field that DCGM has; a sentence without a full stop.
+// The remedy where the source lacks a field that DCGM has; a sentence without a full stop.
 inline constexpr std::string_view kLetDcgmRead =
     "Let DCGM read them (image podgpu-dcgm, or dcgm.library.image of the chart), or take them out "
     "of the list (--metrics-exclude)";

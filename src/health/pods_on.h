@@ -10,8 +10,9 @@
 
 namespace podgpu {
 
-// "ns/a,ns/b and 2 more": the pods that hold these GPUs of the newest reading, or instances of
-// them.  "none" when no pod does; "not known" while the kubelet gives no usable answer.
+// Returns for example "ns/a,ns/b and 2 more": the pods that hold these GPUs of the newest reading,
+// or instances of them.  "none" when no pod does; "not known" while the kubelet gives no usable
+// answer.
 std::string PodsOn(const TickFacts& facts, const GpuSet& gpus);
 
 }  // namespace podgpu

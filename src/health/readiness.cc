@@ -21,9 +21,9 @@ struct GpuTally {
   size_t all = 0, excluded = 0, lost = 0, unresponsive = 0, never_sampled = 0;
   size_t awaited = 0;                        // Gave values before, and none at the newest reading.
   size_t degraded = 0;                       // Served, with a loss.
-  size_t resting = 0;                        // Without a value, for a good reason.
+  size_t resting = 0;                        // No value, for a good reason.
   size_t misread = 0;                        // Served, but without its MIG instances.
-  std::optional<size_t> first_unresponsive;  // Index of the GPU; the next too.
+  std::optional<size_t> first_unresponsive;  // Index of the GPU, as in the next line.
   std::optional<size_t> first_never_sampled, first_resting, first_awaited, first_misread;
   bool all_are_stale = true;  // The samples of all unresponsive GPUs are old.
 
@@ -37,7 +37,7 @@ void Count(size_t index, size_t& count, std::optional<size_t>& first) {
   first = first.value_or(index);
 }
 
-// Whether the values of the GPU's MIG instances are withdrawn.
+// Returns whether the values of the GPU's MIG instances are withdrawn.
 bool IsMisread(const Topology& topology, size_t gpu) {
   return std::ranges::any_of(topology.instances, [&](const GpuInstance& instance) {
     return instance.gpu == gpu && instance.is_misread;
@@ -73,7 +73,7 @@ GpuTally Tally(const ConditionBasis& basis) {
   return tally;
 }
 
-// ", 2 lost" and so on, for each count that is not 0.
+// Returns for example ", 2 lost", for each count that is not 0.
 std::string Rest(const ConditionBasis& basis, const GpuTally& tally) {
   const std::pair<size_t, std::string_view> rows[] = {{tally.lost, "lost"},
                                                       {tally.unresponsive, "unresponsive"},
@@ -94,7 +94,7 @@ std::string Rest(const ConditionBasis& basis, const GpuTally& tally) {
   return rest;
 }
 
-// "GPU 3 and 2 more".
+// Returns for example "GPU 3 and 2 more".
 std::string Named(const ConditionBasis& basis, size_t first, size_t count) {
   std::string named = absl::StrFormat("GPU %d", basis.topology->gpus[first].gpu_id);
   if (count > 1) {
@@ -103,19 +103,19 @@ std::string Named(const ConditionBasis& basis, size_t first, size_t count) {
   return named;
 }
 
-// "; expected GPUs: 8", if that number is known.
+// Returns for example "; expected GPUs: 8", if that number is known.
 std::string Expectation(const ConditionBasis& basis) {
   const size_t expected = basis.source->expected_gpus;
   return expected == 0 ? "" : absl::StrFormat("; expected GPUs: %d", expected);
 }
 
-// ". What helps: ...", if the source knows.
+// Returns ". What helps: ...", if the source knows.
 std::string WhatHelps(const ConditionBasis& basis) {
   const std::string& remedy = basis.source->remedy;
   return remedy.empty() ? "" : ". What helps: " + remedy;
 }
 
-// What a node that is ready lacks.
+// Returns the facts that a node lacks although it is ready.
 std::string Reservations(const ConditionBasis& basis) {
   std::string lacks = basis.OwnersAreWithdrawn() ? "; owners are withdrawn" : "";
   if (basis.source->state == PartState::kDegraded && !basis.source->remedy.empty()) {

@@ -12,11 +12,12 @@
 
 namespace podgpu {
 
-// Both are empty where the state alone does not tell.  `loss`: why a GPU that answers is degraded.
+// Return the cause of the state, and the remedy; both are empty where the state alone does not
+// tell.  `loss` says why a GPU that answers is degraded.
 std::string_view CauseOf(DeviceState state, DeviceLoss loss = DeviceLoss::kNone);
 std::string_view RemedyOf(DeviceState state, DeviceLoss loss = DeviceLoss::kNone);
 
-// What helps when a metric of a GPU that works is absent for this reason.
+// Returns the remedy when a metric of a GPU that works is absent for this reason.
 std::string_view RemedyOf(Absence absence);
 
 }  // namespace podgpu

@@ -24,7 +24,7 @@ class RescanTrigger {
   static constexpr int kRescans = 3;
 
   uint64_t epoch_ = std::numeric_limits<uint64_t>::max();
-  std::vector<bool> has_numbers_;  // By entity of that epoch.
+  std::vector<bool> has_numbers_;  // One for each entity of that epoch.
   int rescans_left_ = 0;
 };
 

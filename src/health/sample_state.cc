@@ -7,7 +7,7 @@
 namespace podgpu {
 namespace {
 
-// Whether a healthy GPU may lack a number of `field` for this reason.
+// Returns whether a healthy GPU may lack a number of `field` for this reason.
 bool IsExcuse(const Field& field, Absence absence) {
   switch (absence) {
     case Absence::kSuspended:
@@ -21,7 +21,7 @@ bool IsExcuse(const Field& field, Absence absence) {
   }
 }
 
-// Adds what the absent values of one column tell; returns false when the verdict is final.
+// Adds the absent values of one column to the verdict; returns false when the verdict is final.
 bool AddAbsences(const Grid& grid, EntityId column, SampleVerdict& verdict) {
   const auto rows = static_cast<uint16_t>(grid.fields().size());
   for (uint16_t row = 0; row < rows; ++row) {
@@ -31,7 +31,7 @@ bool AddAbsences(const Grid& grid, EntityId column, SampleVerdict& verdict) {
     }
     const Value& value = grid.at(FieldRow{row}, column);
     if (value.present()) {
-      continue;  // A text.
+      continue;  // The value is a text.
     }
     // Precedence: a stale value decides at once; else the first reason that is no excuse counts,
     // else the first excuse.

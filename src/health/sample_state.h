@@ -14,7 +14,7 @@
 
 namespace podgpu {
 
-// What the values of a GPU and of its instances tell together.
+// The result for the values of a GPU and of its instances together.
 enum class SampleState : uint8_t {
   kFresh,    // At least one of them is a fresh number.
   kExcused,  // No number, and none is expected: no requested field exists on the board, it

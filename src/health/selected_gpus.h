@@ -43,7 +43,7 @@ class SelectedGpus {
 
  private:
   const DeviceSelections selections_;
-  std::optional<uint64_t> epoch_;  // Of the last topology.
+  std::optional<uint64_t> epoch_;  // Epoch of the last topology.
   GpuSet excluded_;
   std::vector<std::string> missing_;  // Logged.
   AddedWarnings warnings_;            // The missing devices of -d.

@@ -35,7 +35,7 @@ class SlotHistory {
   std::optional<uint64_t>
       epoch_;  // Epoch of the layout; empty before the first layout, or if it has no topology.
   std::vector<SlotLine> lines_;
-  std::vector<bool> seen_;  // By slot.
+  std::vector<bool> seen_;  // One for each slot.
   std::set<std::string> seen_keys_;
 };
 

@@ -43,7 +43,7 @@ class StateLog {
   struct AnnouncedXid {
     std::string uuid;
     int64_t code = 0;
-    uint64_t total = 0;   // At the last reading.
+    uint64_t total = 0;   // Total at the last reading.
     uint64_t untold = 0;  // Events since the last line.
     std::optional<Instant> told_at;
   };
@@ -75,7 +75,7 @@ class StateLog {
   AnnouncedPods metadata_;
   std::vector<AnnouncedGpu> gpus_;
   std::vector<AnnouncedXid> xids_;
-  std::optional<Instant> read_at_;  // Of the last reading whose XIDs were noted.
+  std::optional<Instant> read_at_;  // Time of the last reading whose XIDs were noted.
 };
 
 }  // namespace podgpu

@@ -39,7 +39,7 @@ Weight WeightOf(Absence absence, const Field& field) {
   }
 }
 
-// All GPUs but those whose state explains missing values.
+// Returns all GPUs but those whose state explains missing values.
 GpuSet JudgedGpus(const TickFacts& facts) {
   const GpuFreshness& freshness = facts.freshness;
   GpuSet judged =
@@ -51,7 +51,7 @@ GpuSet JudgedGpus(const TickFacts& facts) {
   return judged;
 }
 
-// What the newest reading says of one field.
+// The result of the newest reading for one field.
 struct SeenField {
   GpuSet present;  // The GPU or an instance of it gives the value.
   bool all_present = true;
@@ -84,7 +84,8 @@ struct LackingGpus {
   GpuSet gpus;
 };
 
-// The GPUs of `among` whose lack of the field is logged.  `gave`: those that gave it before.
+// Returns the GPUs of `among` whose lack of the field is logged.  `gave`: the GPUs that gave it
+// before.
 std::vector<LackingGpus> LackingOf(const SeenField& seen, const Field& field, const GpuSet& gave,
                                    const GpuSet& among) {
   std::vector<LackingGpus> lacking;
@@ -112,7 +113,7 @@ std::vector<uint32_t> IndicesOf(const GpuSet& gpus) {
   return indices;
 }
 
-// "0-3": DCGM's ids of the GPUs with these indices.
+// Returns DCGM's ids of the GPUs with these indices, for example "0-3".
 std::string IdsOf(const Topology& topology, const std::vector<uint32_t>& indices) {
   std::vector<uint32_t> ids;
   ids.reserve(indices.size());

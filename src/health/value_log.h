@@ -33,7 +33,7 @@ class ValueLog {
   struct TrackedField {
     const Field* field = nullptr;
     GpuSet gave = {};       // GPUs that gave a value at least once.
-    GpuSet told = {};       // GPUs of which a line says that they lack it.
+    GpuSet told = {};       // GPUs for which a line has said that they lack it.
     bool is_whole = false;  // Each cell had a value in the last reading.
     // The first reading in which a GPU lacks it and no line says so.
     std::optional<Instant> lacked_since = std::nullopt;
@@ -42,7 +42,8 @@ class ValueLog {
     GpuSet gpus;
     std::vector<std::string> metrics;
   };
-  // By the indices of GPUs, and why they lack the metrics; nothing: they have them again.
+  // The differences by the indices of the GPUs and the reason why they lack the metrics; without a
+  // reason they have them again.
   using Differences =
       std::map<std::pair<std::vector<uint32_t>, std::optional<Absence>>, Difference>;
 
@@ -52,7 +53,7 @@ class ValueLog {
 
   const Duration patience_;
   std::shared_ptr<const Topology> topology_;
-  std::vector<TrackedField> fields_;  // By the rows of the last reading.
+  std::vector<TrackedField> fields_;  // One for each row of the last reading.
   std::optional<Instant> read_at_;
   LineBudget budget_;
 };

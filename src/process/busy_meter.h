@@ -32,7 +32,7 @@ struct UtilizationRecord {
 struct ProcessBusy {
   uint32_t pid = 0;
   uint64_t busy_percent_us = 0;  // SM time since the last answer, in percent x microseconds.
-  uint32_t sm_percent = 0;       // Of the newest record.
+  uint32_t sm_percent = 0;       // SM utilisation in the newest record.
   uint32_t memory_percent = 0;
 };
 
@@ -51,7 +51,7 @@ class BusyMeter {
                                                    std::span<const UtilizationRecord> late = {});
 
  private:
-  // Until when a process was counted in the last seconds.
+  // A process that was counted in the last seconds, and the time up to which it was counted.
   struct Counted {
     uint32_t pid = 0;
     uint64_t to_us = 0;

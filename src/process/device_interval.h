@@ -40,7 +40,7 @@ struct InstanceActivity {
 
 struct DeviceInterval {
   DeviceNumber device;
-  Instant at;                          // When the counter was read, or should have been.
+  Instant at;                          // Time at which the counter was read, or should have been.
   std::optional<uint64_t> counter_mj;  // Absent: it could not be read; the interval goes on.
   bool residents_known = true;
   BusySamples samples = BusySamples::kMeasured;

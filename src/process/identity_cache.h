@@ -36,7 +36,7 @@ class IdentityCache {
   struct Known {
     std::shared_ptr<const ProcessIdentity> identity;  // Null when it could not be identified.
     std::optional<FileMark> mark;  // Taken before `identity` was confirmed; nothing: read it.
-    bool asked = false;            // In this scan.
+    bool asked = false;            // The pid was asked for in this scan.
   };
 
   std::shared_ptr<const ProcessIdentity> Look(uint32_t pid, Known& known);

@@ -46,7 +46,7 @@ enum class IdleEnergy : uint8_t {
 };
 
 struct DeviceEnergy {
-  EnergyByMethod by_method{};  // Of listed processes, and idle energy that pods received.
+  EnergyByMethod by_method{};  // Energy of listed processes, and idle energy that pods received.
   uint64_t unattributed_mj = 0;
   uint64_t outside_kubernetes_mj = 0;
   uint64_t restarts = 0;  // How often the counter fell, or grew by more than a GPU can draw.
@@ -81,8 +81,8 @@ class Ledger {
   // Returns nothing when the counter was never read.
   std::optional<CountedReading> Counted(DeviceNumber device) const;
 
-  // Per pod: energy of listed processes whose accounts are gone, and idle energy that the pod
-  // received. With the accounts of processes they add up to the methods.
+  // Returns for each pod the energy of listed processes whose accounts are gone, and the idle
+  // energy that the pod received. With the accounts of processes they add up to the methods.
   const std::map<PodOnDevice, EnergyByMethod>& ended() const { return ended_; }
   const std::map<PodOnDevice, uint64_t>& idle() const { return idle_; }
   // Changes when an entry of these two maps is added or removed.
@@ -97,7 +97,7 @@ class Ledger {
     DeviceEnergy energy;
     OpenInterval open;
     Instant counted_at;
-    std::optional<uint64_t> counter_mj = std::nullopt;  // As of counted_at.
+    std::optional<uint64_t> counter_mj = std::nullopt;  // The counter at `counted_at`.
   };
   struct ProcessAccount {
     EnergyByMethod energy{};

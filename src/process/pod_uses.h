@@ -23,7 +23,7 @@ struct PodUse {
   uint64_t allocated_us = 0;
   uint64_t active_us = 0;
   uint64_t idle_us = 0;
-  std::optional<WallTime> active_at;  // When the pod was last seen active.
+  std::optional<WallTime> active_at;  // Last time at which the pod was seen active.
   // Sums over the current processes; absent when one of them has no value, and for a pod that has
   // left the device.
   std::optional<uint32_t> sm_percent;

@@ -24,7 +24,7 @@ enum class ProcView : uint8_t {
   kHost,          // Its pids are those that NVML returns.
   kOwnNamespace,  // A container's: the pids mean other processes, or none.
   kHidden,        // Mounted with hidepid: processes of other users are not visible.
-  kMissing,       // No /proc at all.
+  kMissing,       // There is no /proc.
 };
 
 // Facts about a process that never change.

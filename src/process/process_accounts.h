@@ -57,7 +57,7 @@ class ProcessAccounts {
   PodNumbers& pods() { return table_.pods(); }
 
  private:
-  Instant at_{};  // Of the last reading.
+  Instant at_{};  // Time of the last reading.
   WallTime wall_{};
   ProcessTable table_;
   Ledger ledger_;

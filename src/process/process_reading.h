@@ -24,7 +24,8 @@ struct ListedProcess {
   uint32_t instance = kWholeGpu;              // Id of the GPU instance, in MIG mode.
   std::optional<uint64_t> memory_bytes = {};  // Absent when the driver does not return it.
   bool mps_client = false;
-  bool graphics = false;  // From the list of graphics processes; those of the others compute.
+  // True if it is from the list of graphics processes; other lists have compute processes.
+  bool graphics = false;
   std::shared_ptr<const ProcessIdentity> identity = {};  // Null when /proc does not tell.
 };
 
@@ -52,7 +53,8 @@ struct DeviceReading {
   std::vector<EndedProcess> ended = {};
   BusySamples samples = BusySamples::kMeasured;
   std::vector<ProcessBusy> busy = {};
-  std::vector<InstanceActivity> instances = {};  // Of a MIG device with measured instances.
+  // Activity of the instances of a MIG device, if measured.
+  std::vector<InstanceActivity> instances = {};
   std::vector<PodNumber> holders = {};
 };
 

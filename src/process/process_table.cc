@@ -36,7 +36,7 @@ void Fill(const DeviceReading& reading, DeviceInterval& interval) {
   interval.holders.assign(reading.holders.begin(), reading.holders.end());
 }
 
-// For a missing device: the activity of its processes is unknown.
+// Fills the interval of a missing device: the activity of its processes is unknown.
 void FillGone(Instant now, DeviceInterval& interval) {
   interval.at = now;
   interval.counter_mj.reset();

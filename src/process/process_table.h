@@ -39,12 +39,13 @@ struct ProcessRow {
   std::optional<uint64_t> memory_bytes;
   std::optional<uint32_t> sm_percent;  // Absent when the driver has no samples.
   std::optional<uint32_t> memory_percent;
-  std::optional<WallTime> started_at;  // From accounting, when there is no identity.
+  std::optional<WallTime> started_at;  // From accounting; only when there is no identity.
   PodNumber pod = kNoPod;
   bool listed = false;  // Has series of its own.
   bool active = true;
-  bool computes = false, draws = false;  // Which lists of the driver have it.
-  Instant ended_at;                      // Meaningful when it is not active.
+  // The driver lists it as a compute process, as a graphics process.
+  bool computes = false, draws = false;
+  Instant ended_at;  // Meaningful when it is not active.
   // Ended, and another process with its pid has taken over the labels of its series.
   bool replaced = false;
   bool was_unlisted = false;  // Has lost its series in this reading.
@@ -55,7 +56,7 @@ struct ProcessRow {
 };
 
 struct ProcessTableOptions {
-  Duration retention = std::chrono::minutes(5);  // Of rows, after the end of their process.
+  Duration retention = std::chrono::minutes(5);  // Limit for rows after the end of their process.
   bool all_processes = false;                    // Also list processes outside Kubernetes.
 };
 
