@@ -52,8 +52,8 @@ struct NumberSource {
 enum class NumberFormat : uint8_t {
   kDcgm,      // dcgm-exporter's: integers in decimal, doubles with six decimals.
   kShortest,  // The shortest form that reads back equal; integers without a point.
-  kFloat,     // Likewise, and integers with ".0": as Python's client writes every number.
-  kMilli,     // As dcgmi dmon: integers in decimal, doubles with three decimals.
+  kFloat,     // As kShortest, but integers have ".0": the form of Python's client.
+  kMilli,     // The form of dcgmi dmon: integers in decimal, doubles with three decimals.
 };
 
 // A metric family. `type` is printed unchanged in text 0.0.4 ("gauge", "counter", "untyped",
@@ -120,7 +120,7 @@ class SeriesPlan {
   // built for (null only if the plan refers to slots alone), and there must be enough slots.
   bool Fits(const Grid* grid, std::span<const Value> slots) const;
 
-  // How many values of single pods have no line, because they are not known.
+  // Returns how many values of single pods have no line, because they are not known.
   size_t unknown_pod_values() const { return unknown_pod_values_; }
 
   // Returns whether every value that is part of a label is unchanged; if not, a new plan is needed.

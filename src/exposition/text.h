@@ -65,10 +65,10 @@ inline Value ValueOf(const NumberSource& source, const Numbers& numbers) {
                                                  : Value::OfInt64(cell.int64() == source.bit);
 }
 
-// Where a page shows the number of a series, and which number that is.
+// The place of a series' number on a page, and that number.
 struct NumberPlace {
-  uint64_t bits = 0;   // Of the number.
-  uint32_t begin = 0;  // In the page, in bytes.
+  uint64_t bits = 0;   // Bits of the number.
+  uint32_t begin = 0;  // Place in the page, in bytes.
   uint16_t size = 0;
   Value::Kind kind = Value::Kind::kAbsent;  // Absent: the page has no line of this series.
 
@@ -78,7 +78,7 @@ struct NumberPlace {
   }
   bool is_shown() const { return kind != Value::Kind::kAbsent; }
   size_t end() const { return size_t{begin} + size; }
-  // Whether the page shows exactly `value`, or rightly no line.
+  // Returns whether the page shows exactly `value`, or rightly no line.
   bool Shows(const Value& value) const {
     return is_shown() ? value.kind() == kind && std::bit_cast<uint64_t>(value.int64()) == bits
                       : !IsNumber(value);
@@ -86,7 +86,7 @@ struct NumberPlace {
 };
 static_assert(sizeof(NumberPlace) == 16);
 
-// How a page writes a family.
+// The form in which a page writes a family.
 struct FamilyForm {
   std::string_view header;
   bool at_least_zero = false;  // Leave out numbers that are negative or NaN.

@@ -22,22 +22,22 @@ namespace podgpu {
 
 class TextRenderer {
  public:
-  // Returns the page.  `last`: what the last call returned; any other text has no effect.  The plan
-  // must fit, as in RenderText.
+  // Renders and returns the page.  `last` is the result of the last call; any other text has no
+  // effect.  The plan must fit, as in RenderText.
   std::string Render(const std::shared_ptr<const SeriesPlan>& plan, const Grid* grid,
                      std::span<const Value> slots, std::string_view last);
 
   // Number of lines with a number on the last page.
   size_t series_count() const { return series_count_; }
-  // Numbers that the last call wrote; the others were copied with the text around them.
+  // Returns how many numbers the last call wrote; the others were copied with the text around them.
   size_t numbers_written() const { return numbers_written_; }
 
  private:
   bool RenderChanges(const Numbers& numbers, std::string_view last, std::string& page);
   void RenderAll(const Numbers& numbers, std::string& page);
 
-  std::shared_ptr<const SeriesPlan> plan_;  // Of the last page; null before the first.
-  std::vector<NumberPlace> places_;         // By series of the plan.
+  std::shared_ptr<const SeriesPlan> plan_;  // Plan of the last page; null before the first.
+  std::vector<NumberPlace> places_;         // Place of each series of the plan.
   size_t last_bytes_ = 0;
   size_t series_count_ = 0;
   size_t numbers_written_ = 0;

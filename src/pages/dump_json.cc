@@ -56,7 +56,7 @@ void AddText(json::object& to, std::string_view name, std::string_view text) {
   }
 }
 
-// Returns nothing where there is no value.
+// Returns an empty text where there is no value.
 std::string ValueText(const Grid& grid, const Value& value) {
   std::string text;
   if (value.kind() == Value::Kind::kText) {
@@ -123,7 +123,7 @@ void AddPartIdentity(const Topology& topology, EntityId column, json::object& ro
   }
 }
 
-// Whether the grid has a cell for a field of the list on this column.
+// Returns the cell of a field of the list on this column; null if the grid has none.
 const Value* CellOf(const Grid& grid, const Counter& counter, EntityId column) {
   const auto row = counter.field == nullptr ? std::nullopt : grid.RowOf(counter.field->id);
   return row && grid.ColumnsOf(*row).Contains(column) ? &grid.at(*row, column) : nullptr;
@@ -165,7 +165,7 @@ json::object RowOf(const DumpInput& input, const Counter& counter, EntityId colu
   return row;
 }
 
-// In the syntax of the command line.
+// Returns the selection in the syntax of the command line.
 std::string SelectionText(const DeviceSelection& selection) {
   constexpr std::string_view kKinds[] = {"f", "g", "i", "g+i"};
   std::string text(kKinds[static_cast<size_t>(selection.kind)]);

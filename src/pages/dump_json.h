@@ -20,7 +20,7 @@ enum class DumpGroup : uint8_t { kGpu, kNvSwitch, kNvLink, kCpu, kCpuCore };
 inline constexpr std::array<DumpGroup, 5> kDumpGroups = {DumpGroup::kGpu, DumpGroup::kNvSwitch,
                                                          DumpGroup::kNvLink, DumpGroup::kCpu,
                                                          DumpGroup::kCpuCore};
-// "GPU", "NvSwitch", "NvLink", "CPU", "CPU Core".
+// Returns "GPU", "NvSwitch", "NvLink", "CPU" or "CPU Core".
 std::string_view DumpGroupName(DumpGroup group);
 
 // All borrowed for the call.

@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{1'000};
 constexpr size_t kStampLength = 15;  // "20260512-131248"
 constexpr size_t kNumberLength = 8;  // "0000002a"
 
-// "20260512-131248", in UTC.
+// Returns for example "20260512-131248", in UTC.
 std::string StampOf(WallTime time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
@@ -35,7 +35,7 @@ bool HasForm(std::string_view text, std::string_view form) {
   return text.size() == form.size() && std::equal(text.begin(), text.end(), form.begin(), fits);
 }
 
-// The time and number in the name of a dump file: "20260512-131248-0000002a".
+// Returns the time and number in the name of a dump file: "20260512-131248-0000002a".
 std::string_view OrderOf(std::string_view name) {
   const size_t end = name.find(".json");
   return name.substr(end - kStampLength - 1 - kNumberLength, kStampLength + 1 + kNumberLength);

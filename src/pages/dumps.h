@@ -38,7 +38,7 @@ struct DumpOptions {
   size_t most_files = 10'000;  // A day of readings each 30 s makes 5,760.
 };
 
-// Whether `name` is the name of a dump file.
+// Returns whether `name` is the name of a dump file.
 bool IsDumpName(std::string_view name);
 
 class Dumps {
@@ -67,8 +67,8 @@ class Dumps {
   WriteCounts& counts_;
   const std::function<std::vector<Counter>()> counters_;
   Clock& clock_;
-  Instant written_{};              // When the reading that was written last began.
-  uint32_t number_ = 0;            // Of the last file; two files of one second differ by it.
+  Instant written_{};              // Start of the reading that was written last.
+  uint32_t number_ = 0;            // Number of the last file; two files of one second differ by it.
   bool is_found_ = false;          // `files_` contains the files of earlier runs.
   std::deque<std::string> files_;  // Dump files, oldest first.
   std::string failure_;            // Why the last write failed; empty: it succeeded.

@@ -27,7 +27,7 @@ std::string Age(Duration age) {
   return absl::StrFormat("%.1f s", std::chrono::duration<double>(age).count());
 }
 
-// How `device_id` names `gpu` or an instance of it.
+// Returns the way in which `device_id` names `gpu` or an instance of it.
 std::string_view FormWords(std::string_view device_id, const Gpu& gpu) {
   const DeviceId id = ParseDeviceId(device_id);
   switch (id.form) {
@@ -52,7 +52,7 @@ std::string_view FormWords(std::string_view device_id, const Gpu& gpu) {
   return "by UUID and the number of a share";
 }
 
-// "nvidia.com/gpu", or the claim by which a device is held.
+// Returns "nvidia.com/gpu", or the claim by which a device is held.
 std::string HeldAs(const Owner& owner) {
   return owner.claim.name.empty() ? owner.resource : absl::StrFormat("claim %s", owner.claim.name);
 }
@@ -202,7 +202,7 @@ class Explainer {
     return device;
   }
 
-  // "lost since 14:01:07 UTC (2m15s)"; empty if the device is ok.
+  // Returns for example "lost since 14:01:07 UTC (2m15s)"; empty if the device is ok.
   std::string ConditionOf(std::string_view uuid, std::string_view state) const {
     if (state == DeviceStateName(DeviceState::kOk)) {
       return "";
@@ -247,7 +247,7 @@ class Explainer {
     return {"device", name, absl::StrFormat("the driver answers; read %s ago", age)};
   }
 
-  // As the page judged it, since throttling counts for longer than one reading.
+  // Returns the loss that the page judged, since throttling counts for longer than one reading.
   DeviceLoss LossOf(size_t gpu) const {
     if (facts_.condition != nullptr) {
       const auto& judged = facts_.condition->devices;
@@ -260,7 +260,7 @@ class Explainer {
     return LossIn(grid_, gpu);
   }
 
-  // From this reading alone, without the patience that the tick has with missing samples.
+  // Judges this reading alone, without the patience that the tick has with missing samples.
   DeviceState StateOf(size_t gpu, const SampleVerdict& verdict) const {
     const bool is_silent =
         verdict.state == SampleState::kStale || verdict.state == SampleState::kMissing;
@@ -279,12 +279,13 @@ class Explainer {
                                  AbsenceName(verdict.reason), AbsenceMeaning(verdict.reason));
   }
 
-  // Whether the page was made before the kubelet's first answer, or while its last one was too old.
+  // Returns whether the page was made before the kubelet's first answer, or while its last one was
+  // too old.
   bool PageLacksOwners() const {
     return facts_.condition != nullptr && !facts_.condition->owners_known;
   }
 
-  // Whether the kubelet's last answer is not too old, and the page has its owners.
+  // Returns whether the kubelet's last answer is not too old, and the page has its owners.
   bool OwnersAreKnown() const {
     return facts_.pods.value != nullptr && !PageLacksOwners() &&
            facts_.now - facts_.pods.good_at <= facts_.owners_stay_for;
@@ -341,7 +342,7 @@ class Explainer {
             absl::StrFormat("the kubelet gives %s%s, as of %s ago", Listed(names), rest, age)};
   }
 
-  // The forms of the ids by which the kubelet names this device.
+  // Returns the forms of the ids by which the kubelet names this device.
   std::vector<std::string> FormsOf(EntityId entity) const {
     std::set<std::string> forms;
     for (const Allocation& allocation : facts_.pods.value->allocations) {
@@ -384,7 +385,7 @@ class Explainer {
     return {"match", "ok", "there is nothing to match"};
   }
 
-  // Which rows carry the owners of a device.
+  // Says which rows carry the owners of a device.
   std::string RowsOf(const std::vector<Owner>& owners, std::string& remedy) const {
     if (!facts_.view.kubernetes) {
       if (remedy.empty()) {

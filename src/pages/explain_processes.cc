@@ -22,7 +22,8 @@ bool IsHidden(const CopiedProcess& process, const UseCopy& use, const VisibleNam
   return !visible.Shows(pod->pod_namespace);
 }
 
-// "40213 python3, 40214 python3, and 3 more".  Processes of hidden pods are only counted.
+// Returns for example "40213 python3, 40214 python3, and 3 more".  Processes of hidden pods are
+// only counted.
 std::string NamesOf(const std::vector<const CopiedProcess*>& processes, const UseCopy& use,
                     const VisibleNamespaces& visible) {
   std::vector<std::string> names;

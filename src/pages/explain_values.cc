@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMostFieldsNamed = 3;
 
-// Whether a healthy device may lack a value for this reason.
+// Returns whether a healthy device may lack a value for this reason.
 bool IsUsual(Absence absence) {
   return absence == Absence::kNotSupported || absence == Absence::kNoData;
 }
@@ -69,7 +69,7 @@ std::string Spell(const Grid& grid, const Value& value) {
   return absl::StrFormat("%g", value.real());
 }
 
-// "; NVML ... has them from Hopper on. Let DCGM ..." if the source never gives the field.
+// Returns "; NVML ... has them from Hopper on. Let DCGM ..." if the source never gives the field.
 std::string WhyLacked(const Grid& grid, const Field* field) {
   const LackedFields* const lacked = grid.findings.lacked.get();
   if (lacked == nullptr || std::ranges::find(lacked->fields, field) == lacked->fields.end()) {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::minutes kShownTime{5};
 constexpr std::chrono::milliseconds kShortestStep{1'000};
 constexpr size_t kMostGpus = kMaxJudgedGpus;
-// As for idle GPUs of the cluster role: housekeeping of the driver is not zero.
+// The same limit as for idle GPUs of the cluster role: housekeeping of the driver is not zero.
 constexpr double kIdleActivity = 0.01;
 constexpr double kPercents = 100;
 
@@ -35,7 +35,7 @@ int8_t PercentOf(const std::optional<double>& part, const std::optional<double>&
   return static_cast<int8_t>(std::lround(std::clamp(*part / *whole, 0.0, 1.0) * kPercents));
 }
 
-// A hash of the containers that hold a GPU or instances of it.
+// Returns a hash of the containers that hold a GPU or instances of it.
 size_t HashOfHolders(const Topology& topology, const Owners& owners, size_t gpu) {
   size_t hash = 0;
   const auto add = [&hash](std::string_view text) {
@@ -71,7 +71,7 @@ struct GpuTimeline::Rows {
   std::optional<FieldRow> sm, engine, utilization, memory_total, memory_used, power, power_limit,
       xid;
 
-  // The activity of a GPU or an instance, from 0 to 1.
+  // Returns the activity of a GPU or an instance, from 0 to 1.
   std::optional<double> ActivityOf(const Grid& grid, EntityId entity) const {
     std::optional<double> activity;
     for (const auto& [row, scale] :

@@ -67,7 +67,7 @@ class GpuTimeline {
     std::optional<WallTime> state_since;
     std::optional<WallTime> active_at;
     bool is_watched_since = false;
-    std::optional<size_t> holders;  // A hash of them.
+    std::optional<size_t> holders;  // A hash of the containers that hold it.
     std::optional<int64_t> last_xid;
     std::array<Sample, kHistorySamples> ring{};
     size_t next = 0;
@@ -84,10 +84,12 @@ class GpuTimeline {
   const Line* Find(std::string_view uuid) const PODGPU_REQUIRES(mutex_);
 
   const std::chrono::milliseconds step_;
-  // Not Published: a copy of 300 samples per GPU at each tick would cost more than this lock.
+  // A Published would need a copy of 300 samples per GPU at each tick, which costs more than this
+  // lock.
   mutable Mutex mutex_;
   std::vector<std::unique_ptr<Line>> lines_ PODGPU_GUARDED_BY(mutex_);
-  std::vector<size_t> by_gpu_ PODGPU_GUARDED_BY(mutex_);  // Index into lines_.
+  // Indices into `lines_`, by index of the GPU.
+  std::vector<size_t> by_gpu_ PODGPU_GUARDED_BY(mutex_);
   std::shared_ptr<const Topology> topology_ PODGPU_GUARDED_BY(mutex_);
   std::shared_ptr<const Owners> owners_ PODGPU_GUARDED_BY(mutex_);
   std::optional<Instant> sampled_at_ PODGPU_GUARDED_BY(mutex_);

@@ -27,9 +27,10 @@ class LegacyPage {
   std::shared_ptr<const Snapshot> Of(const std::shared_ptr<const Snapshot>& main);
 
  private:
-  const SnapshotParts* parts_ = nullptr;  // While the page is made.
+  const SnapshotParts* parts_ = nullptr;  // Null except while the page is made.
   PageBuilder builder_;
-  LazyPage<uint64_t, Snapshot> page_;  // By tick.  Keeps no grid alive but that of this page.
+  // The page of a tick.  Keeps no grid alive but that of this page.
+  LazyPage<uint64_t, Snapshot> page_;
 };
 
 }  // namespace podgpu

@@ -68,7 +68,7 @@ ReportedInstance InstanceOf(const SnapshotParts& parts, EntityId entity,
   return reported;
 }
 
-// What each pod uses of a GPU, in the order of their names.
+// Returns the use of a GPU by each pod, in the order of their names.
 std::vector<ReportedPodUse> PodsOn(const UseCopy& copy, const std::string& uuid,
                                    const VisibleNamespaces& visible) {
   constexpr double kMillijoulesPerJoule = 1'000;

@@ -26,7 +26,7 @@ namespace podgpu {
 // The input of a report; borrowed for the call.
 struct NodePageFacts {
   const std::shared_ptr<const Snapshot>& snapshot;
-  const std::shared_ptr<const Condition>& condition;  // Of the same tick as the snapshot.
+  const std::shared_ptr<const Condition>& condition;  // The condition of the same tick.
   const std::string& node;
   const VisibleNamespaces& visible;
   // Copies what pods use; called once per report. Empty: the report does not tell.
@@ -38,7 +38,7 @@ NodeReport MakeNodeReport(const NodePageFacts& facts);
 
 struct NodeDocument {
   std::shared_ptr<Document> document;
-  Instant read_at{};  // When the reading began; zero where there is no reading.
+  Instant read_at{};  // Start of the reading; zero where there is no reading.
 };
 
 class NodePage {

@@ -44,7 +44,7 @@ StatusOr<StatusParts> ParseStatusQuery(std::string_view query);
 // The input of a status; borrowed for the call.
 struct NodeStatusFacts {
   const std::shared_ptr<const Snapshot>& snapshot;
-  const std::shared_ptr<const Condition>& condition;  // Of the same tick as the snapshot.
+  const std::shared_ptr<const Condition>& condition;  // The condition of the same tick.
   const std::string& node;
   std::string_view source = {};
   const VisibleNamespaces& visible;
@@ -85,7 +85,7 @@ class NodeStatusPage {
   // The share of a core since the previous status, absent at the first one.
   std::optional<double> CpuRatio(double cpu_seconds, Instant now);
 
-  std::array<Made, 4> made_;  // By the parts.
+  std::array<Made, 4> made_;  // One for each combination of parts.
   RecentProcessUsage usage_;
   double cpu_seconds_ = 0;
   std::optional<Instant> cpu_at_;

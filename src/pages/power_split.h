@@ -31,7 +31,7 @@ struct PowerSplit {
 PowerSplit SplitPower(const UseCopy& use, DeviceNumber device, uint64_t power_mw,
                       const std::vector<InstanceActivity>& instances, const LedgerOptions& options);
 
-// Whether a part of this energy is apportioned.
+// Returns whether a part of this energy is apportioned.
 bool IsApportioned(const EnergyByMethod& energy);
 // The method of the larger part of the energy, an apportioning one if there is any; empty for no
 // energy.

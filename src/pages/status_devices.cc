@@ -272,7 +272,8 @@ void AddActivityOfInstances(const StatusGpu& gpu, std::vector<StatusShare>& shar
   }
 }
 
-// How many containers hold the GPU or an instance of it; one that holds several is counted again.
+// Returns how many containers hold the GPU or an instance of it; one that holds several is counted
+// again.
 size_t HolderCount(const StatusGpu& gpu) {
   size_t count = gpu.holders.size() + gpu.hidden_holders;
   for (const StatusInstance& instance : gpu.instances) {

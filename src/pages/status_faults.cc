@@ -77,8 +77,8 @@ void AddGpuFaults(const NodeStatusFacts& facts, NodeStatus& status) {
   }
 }
 
-// Whether the part is a fault; the kubelet, for example, may be awaited without harm, and so may
-// the driver of a node that has no GPU.
+// Returns whether the part is a fault; the kubelet, for example, may be awaited without harm, and
+// so may the driver of a node that has no GPU.
 bool IsFault(const PartCondition& part, bool is_ready) {
   return part.state == PartState::kDegraded || part.state == PartState::kUnresponsive ||
          (part.part == "driver" && part.state != PartState::kOk && !is_ready);
@@ -87,7 +87,8 @@ bool IsFault(const PartCondition& part, bool is_ready) {
 // The names of the fields that the same GPUs lack for the same reason.
 using MissingRows = std::map<std::pair<std::vector<uint32_t>, Absence>, std::vector<std::string>>;
 
-// Whether a fault already says that the values of the GPU are missing, or it is normal.
+// Returns whether a fault already says that the values of the GPU are missing, or whether that is
+// normal.
 bool IsExplained(Absence absence, uint16_t field_id) {
   return absence == Absence::kDeviceLost || absence == Absence::kSourceDown ||
          absence == Absence::kStale || absence == Absence::kNotRead ||

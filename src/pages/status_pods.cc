@@ -60,7 +60,7 @@ struct PodSum {
   }
 };
 
-// By namespace and name, which the status of the devices owns.
+// Sums by namespace and name, which the status of the devices owns.
 using PodSums = std::map<std::pair<std::string_view, std::string_view>, PodSum>;
 
 PodSum& SumOf(const StatusHolder& holder, PodSums& sums) {
@@ -73,7 +73,7 @@ PodSum& SumOf(const StatusHolder& holder, PodSums& sums) {
   return sum;
 }
 
-// What the only holder of a device uses of it: all of it, as the device measures.
+// Returns the use of a device by its only holder: all of it, as the device measures.
 StatusUse UseOfWhole(const NodeStatusFacts& facts, const UseCopy& use, const StatusGpu& gpu) {
   StatusUse whole;
   const std::optional<DeviceNumber> device = use.DeviceOf(gpu.uuid);

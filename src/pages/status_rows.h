@@ -25,16 +25,16 @@ void AddFaults(const NodeStatusFacts& facts, NodeStatus& status);
 
 void AddMissing(const NodeStatusFacts& facts, const UseCopy& use, NodeStatus& status);
 
-// Whether a container holds the GPU or an instance of it, as far as is known.
+// Returns whether a container holds the GPU or an instance of it, as far as is known.
 bool IsAllocated(const StatusGpu& gpu);
 
-// Whether the device gives no more numbers, so that old ones must not stand beside it.
+// Returns whether the device gives no more numbers, so that old ones must not stand beside it.
 bool HasNoNumbers(const StatusGpu& gpu);
 
-// What of the power of a GPU its processes and pods have.
+// Divides the power of a GPU among its processes and pods.
 PowerSplit SplitOf(const NodeStatusFacts& facts, const UseCopy& use, const StatusGpu& gpu);
 
-// What the pod uses of `gpu`.
+// Returns the use of `gpu` by the pod.
 StatusUse UseOfPod(const CopiedPod& pod, const PowerSplit& split, const StatusGpu& gpu);
 
 }  // namespace podgpu

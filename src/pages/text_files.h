@@ -23,7 +23,7 @@ namespace podgpu {
 
 struct TextFileOptions {
   std::string device_path;  // Empty: not written.
-  std::string pod_path;     // Likewise.
+  std::string pod_path;     // Empty: not written.
   std::chrono::milliseconds interval{1'000};
   bool wanted() const { return !device_path.empty() || !pod_path.empty(); }
 };
@@ -43,9 +43,9 @@ class TextFiles {
     Target(const std::string& path, bool with_pods);
     std::string path;
     std::string directory;
-    std::string name;  // In the directory.
+    std::string name;  // Name of the file in the directory.
     LegacyPage page;
-    uint64_t tick = 0;     // Of the reading in the file.
+    uint64_t tick = 0;     // Tick of the reading in the file.
     std::string failure;   // Why the last write failed; empty: it succeeded.
     bool is_tidy = false;  // Temporary files of a killed process have been removed.
   };

@@ -34,7 +34,7 @@ struct CopiedPod {
   std::string pod_namespace, pod, container;
   std::optional<uint32_t> sm_percent;
   std::optional<uint64_t> memory_bytes;
-  std::optional<WallTime> active_at;  // When it was last seen active.
+  std::optional<WallTime> active_at;  // Last time at which it was seen active.
   std::chrono::microseconds allocated{};
   std::chrono::microseconds idle{};
   EnergyByMethod energy{};
@@ -42,9 +42,10 @@ struct CopiedPod {
 
 struct UseCopy {
   bool is_known = false;           // False: processes are not read, or the last reading is too old.
-  std::vector<std::string> uuids;  // By device number.
+  std::vector<std::string> uuids;  // UUIDs by device number.
   std::vector<CopiedProcess> processes;
-  // Of devices without a running process: those that ended last, as long as their rows stay.
+  // For devices without a running process: the processes that ended last, as long as their rows
+  // stay.
   std::vector<CopiedProcess> last_seen;
   std::vector<CopiedPod> pods;
 

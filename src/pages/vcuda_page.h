@@ -32,7 +32,7 @@ class VcudaPage {
   }
 
  private:
-  LazyPage<uint64_t, Snapshot> page_;  // By tick.
+  LazyPage<uint64_t, Snapshot> page_;  // The page of a tick.
 };
 
 }  // namespace podgpu

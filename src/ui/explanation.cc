@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-// "GPU 3" or "GPU 4, MIG instance 7 (1g.10gb)".
+// Returns for example "GPU 3" or "GPU 4, MIG instance 7 (1g.10gb)".
 std::string NameOf(const ExplainedDevice& device) {
   std::string name = absl::StrFormat("GPU %d", device.gpu_id);
   if (device.gpu_instance_id) {

@@ -22,9 +22,9 @@ struct ExplainedStep {
 
 struct ExplainedDevice {
   uint32_t gpu_id = 0;
-  std::optional<uint32_t> gpu_instance_id;  // Of a MIG instance.
-  std::string uuid, model, pci_bus_id;      // Of the GPU.
-  std::string profile;                      // Of the instance.
+  std::optional<uint32_t> gpu_instance_id;  // Set for a MIG instance.
+  std::string uuid, model, pci_bus_id;      // Facts of the GPU.
+  std::string profile;                      // Profile of the instance.
   std::vector<ExplainedStep> steps;
   std::string remedy;     // Empty if nothing needs to be done.
   std::string condition;  // "lost since 14:01:07 UTC (2m15s)"; empty if the device is ok.

@@ -144,7 +144,7 @@ void AppendInstances(const StatusGpu& gpu, bool owners_known, std::string& page)
   page += "</tbody></table>\n";
 }
 
-// Holders of whose use nothing is known: their names in one sentence.
+// Appends the names of holders in one sentence, for holders whose use is not known.
 void AppendHolders(const StatusGpu& gpu, std::string& page) {
   absl::StrAppendFormat(&page, "<p>%s</p>\n",
                         EscapeHtml(HoldersWords(gpu.holders, gpu.hidden_holders)));

@@ -91,7 +91,8 @@ void AppendParts(const NodeStatus& status, std::string& page) {
   page += "</tbody></table>\n";
 }
 
-// In place of a table of dashes: what podgpu waits for, or that this node has no GPU.
+// Appends a sentence in place of a table of dashes: what podgpu waits for, or that this node has no
+// GPU.
 void AppendNothing(std::string_view verdict, std::string& page) {
   absl::StrAppendFormat(&page, "<p id=\"nothing\">No GPU to show. %s</p>\n",
                         EscapeHtml(SentenceWords(verdict)));

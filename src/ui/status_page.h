@@ -20,8 +20,8 @@ namespace podgpu {
 struct StatusPageFacts {
   std::string_view hostname;
   std::string_view version;
-  const NodeStatus* status = nullptr;        // With its history; null before the first tick.
-  int64_t now_ms = 0;                        // Since 1970.
+  const NodeStatus* status = nullptr;  // The status with its history; null before the first tick.
+  int64_t now_ms = 0;                  // Since 1970.
   std::vector<std::string_view> paths = {};  // Paths of other endpoints, "/metrics" first.
 };
 

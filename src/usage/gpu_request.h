@@ -32,11 +32,11 @@ struct GpuRequest {
     uint64_t count = 0;
   };
   std::vector<Instances> instances;
-  uint64_t memory_mib = 0;  // Of each card, like the next three: HAMi, Volcano.
+  uint64_t memory_mib = 0;  // Amount for each card, as are the next three: HAMi, Volcano.
   uint64_t memory_percent = 0;
   uint64_t core_percent = 0;
-  uint64_t volcano_memory = 0;        // In the unit of its plugin.
-  uint64_t gpushare_memory = 0;       // In GiB or MiB, of one card.
+  uint64_t volcano_memory = 0;        // Amount in the unit of Volcano's plugin.
+  uint64_t gpushare_memory = 0;       // Amount of one card, in GiB or MiB.
   uint64_t gpushare_card_memory = 0;  // The whole memory of that card; 0: not told.
 
   bool asks_vcuda() const { return vcuda_core > 0; }

@@ -28,7 +28,7 @@ bool IsInPod(const ProcessRow& row) {
   return row.identity != nullptr && !row.identity->place.pod_uid.empty();
 }
 
-// Whether the pod holds each of `entities`, alone or with others.
+// Returns whether the pod holds each of `entities`, alone or with others.
 bool HoldsAll(const Owner& pod, const std::set<uint16_t>& entities, const Owners& owners) {
   return std::ranges::all_of(entities, [&](uint16_t entity) {
     return std::ranges::any_of(owners.by_entity[entity], [&](const Owner& owner) {

@@ -27,7 +27,7 @@ namespace podgpu {
 // All borrowed for the call.
 struct DeviceUsers {
   const ProcessTable& table;
-  const std::vector<std::string>& uuids;  // Of the devices with these numbers.
+  const std::vector<std::string>& uuids;  // UUIDs by device number.
   const Topology& topology;
   const Owners& owners;
 };
@@ -51,7 +51,8 @@ class LearnedPods {
   // The devices of running processes, by uid and by container id; and every uid that has a row.
   struct Places {
     std::map<std::string, Entities> of_pods;
-    std::map<std::string, std::pair<std::string, Entities>> of_containers;  // With its pod's uid.
+    // With the uid of the container's pod.
+    std::map<std::string, std::pair<std::string, Entities>> of_containers;
     std::set<std::string> uids;
   };
 
@@ -61,14 +62,14 @@ class LearnedPods {
   void DropUnused(const Places& places, const Owners& owners);
 
   std::map<PodKey, std::string> uids_;
-  std::map<std::string, ProcessNames::Pod> pods_;  // By uid.
-  std::map<std::string, std::string> containers_;  // By id.
+  std::map<std::string, ProcessNames::Pod> pods_;  // Pods by uid.
+  std::map<std::string, std::string> containers_;  // Containers by id.
 };
 
 // Processes in pods that have no names, on devices that pods hold.
 struct UnnamedProcesses {
   size_t count = 0;
-  uint32_t pid = 0;  // Of the first, with its GPU.
+  uint32_t pid = 0;  // The first process, and the GPU on which it runs.
   uint32_t gpu_id = 0;
   std::string uuid;
   size_t owners = 0;  // Containers that hold that GPU.

@@ -28,7 +28,7 @@ class LedgerCounters {
   // The input of one tick.
   struct Facts {
     const Ledger& ledger;
-    const std::vector<std::string>& uuids;  // Of devices, by device number.
+    const std::vector<std::string>& uuids;  // UUIDs by device number.
     bool is_shown = false;                  // The ledger's amounts are on the page.
     Instant now;
     Duration stale_after;
@@ -56,7 +56,7 @@ class LedgerCounters {
                         const Facts& facts, std::optional<Shown>& shown);
 
   GridPool grids_;
-  // By UUID, then by id of the instance, or kWholeGpu.
+  // Sorted by UUID, then by id of the instance, or kWholeGpu.
   std::map<std::string, std::map<uint32_t, std::optional<Shown>>> shown_;
 };
 

@@ -37,7 +37,7 @@ class MigActivity {
     std::optional<Instant> read_at;
   };
 
-  std::vector<Device> devices_;  // By device number; a GPU without instances has no parts.
+  std::vector<Device> devices_;  // Devices by number; a GPU without instances has no parts.
 };
 
 // Ids of the fields that AddTo reads from the grid.

@@ -15,7 +15,7 @@ constexpr uint64_t kBytesInMib = uint64_t{1} << 20U;
 struct PodSums {
   uint64_t busy_percent = 0;
   uint64_t memory_mib = 0;
-  bool knows_busy = true;  // Each process has the value; likewise for the next.
+  bool knows_busy = true;  // True while each process has the value, as in the next line.
   bool knows_memory = true;
 };
 

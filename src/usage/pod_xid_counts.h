@@ -61,10 +61,11 @@ class PodXidCounts {
   void Forget(Instant now);
 
   std::vector<PodXid> rows_;
-  std::vector<Count> counts_;          // Of each row.
-  std::vector<Seen> seen_;             // Last total of each GPU and code.
-  std::vector<const Owner*> holders_;  // Of the GPU of the current event; empty between calls.
-  Holdings last_;                      // Of the last reading.
+  std::vector<Count> counts_;  // One for each row.
+  std::vector<Seen> seen_;     // The last total of each GPU and code.
+  // Holders of the GPU of the current event; empty between calls.
+  std::vector<const Owner*> holders_;
+  Holdings last_;  // Holders at the last reading.
   std::optional<Instant> read_at_;
   uint64_t generation_ = 0;
 };

@@ -36,7 +36,7 @@ class ProcessCounts {
 
   static uint32_t CountOn(const OnDevice& device, std::optional<uint32_t> instance);
 
-  std::vector<OnDevice> devices_;  // By device number.
+  std::vector<OnDevice> devices_;  // Devices by number.
   EntityCounts scratch_;
   std::shared_ptr<const EntityCounts> counts_;
 };

@@ -23,9 +23,9 @@ struct NamingFacts {
   const ProcessFacts& processes;  // UUIDs of device numbers.
   const Topology& topology;
   const ApiObjects* pods = nullptr;        // Null until the API server has listed pods.
-  const Owners* owners = nullptr;          // From the kubelet; null while unknown.
+  const Owners* owners = nullptr;          // Owners from the kubelet; null while unknown.
   const LearnedPods* learned = nullptr;    // Null where the API server lists pods.
-  std::vector<std::string> pod_uids = {};  // Of further pods that need names, beside the table's.
+  std::vector<std::string> pod_uids = {};  // Further pods that need names, beside the table's.
 };
 
 // Returns the names of everything in `table`; `before` is the previous result.

@@ -46,7 +46,7 @@ class ProcessRows {
   void Take(ProcessQueue& queue, const TickFacts& facts);
 
   const ProcessTable& table() const { return accounts_.table(); }
-  // Whether the last reading is older than `stale_after`.
+  // Returns whether the last reading is older than `stale_after`.
   bool IsStale(Instant now, Duration stale_after) const {
     return !read_at_ || now - *read_at_ > stale_after;
   }
@@ -95,7 +95,7 @@ class ProcessRows {
   std::optional<Basis> basis_;
   std::optional<Basis> holders_basis_;
   std::shared_ptr<const ApiObjects> pods_of_containers_;  // The list that `accounts_` knows.
-  std::vector<DeviceHolders> holders_;                    // By device number.
+  std::vector<DeviceHolders> holders_;                    // Holders by device number.
   LearnedPods learned_;
   UnnamedProcesses unnamed_;
   MigActivity activity_;

@@ -22,10 +22,10 @@ namespace podgpu {
 // The input of these sections; outlives them.
 struct ProcessPage {
   const ProcessRows& rows;
-  const TickFacts& facts;  // Of the tick.
+  const TickFacts& facts;  // Facts of the tick.
   Duration stale_after{};  // The age beyond which numbers of processes are withdrawn.
 
-  // Whether the numbers are too old.
+  // Returns whether the numbers are too old.
   bool is_stale() const { return rows.IsStale(facts.now, stale_after); }
 };
 
@@ -55,7 +55,8 @@ struct AccountsView {
 // Makes the section of such a view.
 Section AccountsSection(const ProcessPage& page, std::string_view name, const AccountsView& view);
 
-// What containers request of GPUs and what they use; the only section of the page /metric.
+// Makes the section with the requests and the use of containers; the only section of the page
+// /metric.
 Section VcudaSection(const ProcessPage& page, VcudaRows& vcuda);
 
 }  // namespace podgpu

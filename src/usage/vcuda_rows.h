@@ -63,9 +63,9 @@ class VcudaRows {
   std::optional<Basis> basis_;
   std::vector<CardUser> users_;
   uint64_t generation_ = 0;
-  std::vector<size_t> first_use_;                                  // Of each user, in `uses_`.
+  std::vector<size_t> first_use_;  // Index in `uses_` of the first use of each user.
   std::map<std::string, std::vector<size_t>, std::less<>> by_id_;  // Users, by container id.
-  std::vector<CardUse> uses_;  // Of all cards of all users, for the tick.
+  std::vector<CardUse> uses_;  // Uses of all cards of all users, for the tick.
 };
 
 }  // namespace podgpu

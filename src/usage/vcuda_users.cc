@@ -17,7 +17,7 @@ struct ContainerName {
 
 // A container with the facts found so far.
 struct Found {
-  std::optional<GpuRequest> request;  // Nothing without the API server.
+  std::optional<GpuRequest> request;  // Absent without the API server.
   std::string container_id;
   bool is_told = false;
   std::set<EntityId> held, used;
@@ -99,7 +99,8 @@ class CardUserFinder {
     }
   }
 
-  // Without the API server: finds the container id of each container that holds a device alone.
+  // Finds the container id of each container that holds a device alone, when there is no API
+  // server.
   void TellByDevices() {
     for (uint16_t i = 0; facts_.owners != nullptr && i < EntityCount(); ++i) {
       const Owner* sole = SoleOwner(facts_.owners->by_entity[i]);

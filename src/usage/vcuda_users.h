@@ -29,10 +29,11 @@ struct CardFacts {
   const Topology& topology;
   const ProcessFacts& processes;  // UUIDs of device numbers.
   const ProcessTable& table;
-  const ApiObjects* pods = nullptr;  // Of this node; null until the API server has listed pods.
-  const Owners* owners = nullptr;    // From the kubelet; null while unknown.
+  // Pods of this node; null until the API server has listed pods.
+  const ApiObjects* pods = nullptr;
+  const Owners* owners = nullptr;  // Owners from the kubelet; null while unknown.
   const JoinOptions& join;  // Names further resources that are cards, and pods that hold none.
-  std::optional<uint64_t> volcano_unit_mib = {};  // As AskedBy (gpu_request.h).
+  std::optional<uint64_t> volcano_unit_mib = {};  // Unit for AskedBy (gpu_request.h).
 };
 
 // Sorted by namespace, pod and container.

@@ -6,7 +6,7 @@
 namespace podgpu {
 
 Family EnergyReadingFamily() {
-  constexpr double kMicrosecond = 1e-6;  // In seconds.
+  constexpr double kMicrosecond = 1e-6;  // A microsecond in seconds.
   return {.name = "podgpu_gpu_energy_reading_timestamp_seconds",
           .help =
               "When podgpu last read the energy counter of the GPU, in seconds since 1970. All "

@@ -30,7 +30,8 @@ class HeldMeasures {
  private:
   void Note(const std::string& uuid, size_t measure);
 
-  std::map<std::string, std::vector<bool>, std::less<>> held_;  // By UUID, then by measure.
+  // One flag for each measure, by UUID.
+  std::map<std::string, std::vector<bool>, std::less<>> held_;
   uint64_t generation_ = 0;
 };
 

@@ -87,7 +87,7 @@ double ScaleOf(const Field& field) {
   return field.unit == "ns" ? kMicrosecondsPerNanosecond : 1.0;
 }
 
-// In alphabetical order, as in the exporter's own documentation.
+// Returns the labels in alphabetical order, as in the exporter's own documentation.
 std::vector<Label> LabelsOf(const Gpu& gpu, const Owner* owner) {
   std::vector<Label> labels;
   if (owner != nullptr) {

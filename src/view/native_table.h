@@ -33,7 +33,7 @@ struct Measure {
   double scale = 1.0;
   uint16_t field_id = 0;
   MeasuredOn on = MeasuredOn::kEveryGpu;
-  bool instances = false;        // Also on each MIG instance; such families have the label `scope`.
+  bool instances = false;  // True: also on each MIG instance; such families have the label `scope`.
   Shown shown = Shown::kAlways;  // kOnceSeen only if `instances` is false.
   std::optional<uint8_t> bit;    // The bit of the field that is shown, for bit masks.
   std::optional<uint8_t> word;   // The number for which 1 is shown, for enumerations.

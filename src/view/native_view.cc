@@ -263,8 +263,8 @@ class NativeRows {
   const ViewInput& input_;
   const Topology& topology_;
   PlanBuilder& plan_;
-  std::vector<bool> partitioned_;                       // By GPU: whether MIG is on.
-  std::vector<uint32_t> plain_blocks_, scoped_blocks_;  // By entity.
+  std::vector<bool> partitioned_;                       // For each GPU: whether MIG is on.
+  std::vector<uint32_t> plain_blocks_, scoped_blocks_;  // One for each entity.
 };
 
 }  // namespace

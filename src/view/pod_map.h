@@ -14,7 +14,7 @@
 
 namespace podgpu {
 
-// One pod that holds a GPU or a part of it.  Texts are borrowed.
+// One pod that holds a GPU or a part of a GPU.  Texts are borrowed.
 struct PodMapRow {
   std::string_view node;
   std::string_view gpu_id;  // The GPU's UUID.

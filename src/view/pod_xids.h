@@ -18,7 +18,7 @@ namespace podgpu {
 // One line.
 struct PodXid {
   uint32_t gpu_id = 0;
-  std::string uuid;  // Of the GPU.
+  std::string uuid;  // UUID of the GPU.
   int64_t code = 0;
   std::string pod_namespace;
   std::string pod;

@@ -30,20 +30,20 @@ inline constexpr std::string_view kProcessPrefix = "my_gpu_process";
 struct ProcessNames {
   struct Pod {
     std::string name_space, name;
-    std::string uid = {};  // From the API server; empty if not known.
+    std::string uid = {};  // The uid from the API server; empty if not known.
     bool operator==(const Pod&) const = default;
   };
   std::map<DeviceNumber, std::string> gpus;      // "0"; a device without a name has no rows.
   std::map<DeviceNumber, std::string> uuids;     // The UUIDs of the same devices.
-  std::map<std::string, Pod, std::less<>> pods;  // By uid.
-  // How a pod holds a device.
+  std::map<std::string, Pod, std::less<>> pods;  // Pods by uid.
+  // The way in which a pod holds a device.
   struct Holding {
     std::string container;  // Empty if several of its containers hold it, or no holder is known.
     bool shared = false;    // The pod has a replica, or other pods hold the device too.
     bool operator==(const Holding&) const = default;
   };
   std::map<PodOnDevice, Holding> holdings;
-  std::map<std::string, std::string, std::less<>> containers;  // By container id.
+  std::map<std::string, std::string, std::less<>> containers;  // Names by container id.
   bool operator==(const ProcessNames&) const = default;
 };
 

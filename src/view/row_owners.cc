@@ -44,9 +44,9 @@ std::vector<RowOwner> RowOwners::Of(EntityId device) const {
   return rows;
 }
 
-// With virtual GPUs: the containers that share the device.  Without: rows of claims if there are
-// any, else the only owner.  A device of several owners without either names none of them, since
-// its number belongs to all.
+// Returns with virtual GPUs the containers that share the device; without them rows of claims if
+// there are any, else the only owner.  A device of several owners without either names none of
+// them, since its number belongs to all.
 std::vector<RowOwner> RowOwners::PodsOf(EntityId device) const {
   const std::vector<Owner>& owners = OwnersOf(device);
   std::vector<RowOwner> rows =

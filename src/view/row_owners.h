@@ -32,8 +32,8 @@ struct RowOwner {
   Attributes attributes;
   // The metrics that have this row.
   enum class Metrics : uint8_t { kAll, kPerPod, kNotPerPod } metrics = Metrics::kAll;
-  // With virtual GPUs: one of the pods that share the device.  In rows of per-pod fields the number
-  // is the pod's own.
+  // Set with virtual GPUs: one of the pods that share the device.  In rows of per-pod fields the
+  // number is the pod's own.
   const Owner* pod = nullptr;
 };
 

@@ -12,8 +12,8 @@ namespace podgpu {
 
 enum class Shown : uint8_t {
   kAlways,
-  kOnceSeen,   // From the first number that is not 0 until podgpu ends.
-  kWhileSeen,  // Only while the number is not 0.
+  kOnceSeen,   // Shown from the first number that is not 0 until podgpu ends.
+  kWhileSeen,  // Shown only while the number is not 0.
 };
 
 }  // namespace podgpu

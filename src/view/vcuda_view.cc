@@ -19,7 +19,7 @@ constexpr uint32_t kSlotsPerCard = 2;
 struct VcudaMeasure {
   std::string_view name, help, label;
   bool by_card;
-  uint8_t of_card;  // Its index among the slots of a card.
+  uint8_t of_card;  // Index among the slots of a card.
   UserSlot in_all;
 };
 constexpr std::array<VcudaMeasure, 4> kVcudaMeasures = {{

@@ -24,7 +24,8 @@ namespace podgpu {
 struct CardsAsked {
   std::optional<double> cards = {};
   std::optional<double> memory_mib = {};
-  // If the amount is not given: this part of the memory of these GPUs and instances.
+  // Set if the amount is not given: the request is this part of the memory of these GPUs and
+  // instances.
   std::vector<EntityId> memory_of = {};
   double memory_share = 1;
   bool operator==(const CardsAsked&) const = default;
@@ -33,27 +34,28 @@ struct CardsAsked {
 // A container that requests or holds GPUs, or is in a pod with such a container.
 struct CardUser {
   struct Card {
-    uint32_t gpu = 0;  // The index.
+    uint32_t gpu = 0;  // Index of the GPU.
     std::optional<DeviceNumber> device;
     bool operator==(const Card&) const = default;
   };
   std::string name_space, pod, container;
-  std::string container_id;  // From the container runtime; empty if not known.
+  std::string container_id;  // The id from the container runtime; empty if not known.
   bool is_told = false;      // Its processes can be distinguished from those of other containers.
   std::vector<Card> cards;   // Ascending.
   std::optional<CardsAsked> asked;
   bool operator==(const CardUser&) const = default;
 };
 
-// What the processes of a container use of a card; empty if one of them cannot be measured.
+// The use of a card by the processes of a container; a number is empty if one of them cannot be
+// measured.
 struct CardUse {
   std::optional<uint64_t> memory_bytes = 0;
   std::optional<uint64_t> sm_percent = 0;
 };
 
-// The families in the order of the page; also used for docs/metrics.md.
+// Returns the families in the order of the page; also used for docs/metrics.md.
 std::vector<Family> VcudaFamilies();
-// The fifth label of each: "gpu_memory" and so on.
+// Returns the fifth label of a family: "gpu_memory" and so on.
 std::string_view VcudaLabelOf(std::string_view family);
 
 uint32_t VcudaSlotCount(std::span<const CardUser> users);

@@ -31,7 +31,7 @@ enum class View : uint8_t { kDcgm, kCore, kNative, kProcess, kSelf };
 struct ViewOptions {
   std::string hostname;                     // Empty: no hostname label.
   std::string hostname_label = "Hostname";  // Or "hostname" (main branch since 2026-05-12).
-  bool use_old_namespace = false;           // uuid, pod_name, pod_namespace, container_name.
+  bool use_old_namespace = false;  // True: labels uuid, pod_name, pod_namespace, container_name.
   bool replace_blanks_in_model_name = false;
   bool kubernetes = false;      // -k: DCGM rows have their owner, if there is exactly one.
   bool pod_uid = false;         // With -k: also the owner's uid, empty while it is not known.

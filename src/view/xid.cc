@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-// By code, as dcgm-exporter words them.
+// In the order of the codes, in dcgm-exporter's words.
 constexpr std::array<std::string_view, 173> kXidTexts = {
     "No Error",  // 0
     "Invalid or corrupted push buffer stream",
