@@ -36,7 +36,7 @@ struct ClusterOptions {
   PrometheusOptions prometheus;  // Without a URL the reports of the nodes tell what is in use.
   InUseMeaning in_use = InUseMeaning::kValue;
   GroupLabelsOption groups;    // The groups of nodes on the fleet page.
-  FleetLinks links;            // Of the fleet page.
+  FleetLinks links;            // Links of the fleet page.
   std::string in_use_address;  // Empty: no separate listener.
   MetricsApiOptions metrics_api;
 };

@@ -34,7 +34,7 @@ struct ClusterFacts {
   std::shared_ptr<const PrometheusReading> prometheus;  // Null without --in-use-prometheus.
   std::shared_ptr<const NodeLabels> labels;             // Null without --group-labels.
   std::optional<HistoryCounts> history_queries;         // Empty without --in-use-prometheus.
-  std::vector<NodeState> states;                        // By node of the fleet.
+  std::vector<NodeState> states;                        // One state for each node of the fleet.
   ClusterMap map;
   InUse in_use;
   std::shared_ptr<const MetricsApiFacts> metrics_api;  // Null without --metrics-api-listen.
@@ -52,7 +52,7 @@ std::vector<SlotFamily> ClusterFamilies(const ClusterFacts& facts, uint32_t firs
 // Appends the values of these slots.
 void WriteClusterSlots(const ClusterFacts& facts, std::vector<Value>& slots);
 
-// Name, type, unit and help of each family.
+// Returns name, type, unit and help of each family.
 std::vector<Family> ClusterFamilyList();
 
 }  // namespace podgpu

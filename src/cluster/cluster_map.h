@@ -28,7 +28,7 @@ enum class NodeState : uint8_t {
 inline constexpr int kNodeWordCount = 4;
 inline constexpr std::string_view kDuplicateReason = "duplicate";
 
-// The index of a state's word, below kNodeWordCount, and the word.
+// Return the index of a state's word, which is below kNodeWordCount, and the word itself.
 size_t NodeWordIndex(NodeState state);
 std::string_view NodeStateName(NodeState state);
 // Returns why the node is not "ok": its duplicate name, or the result of its last request.  Empty

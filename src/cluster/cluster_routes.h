@@ -19,7 +19,7 @@ namespace podgpu {
 // The source of /api/v1/history.
 struct HistorySource {
   HistoryReader* reader = nullptr;  // Null without --in-use-prometheus.
-  std::string matchers = {};        // Of --in-use-matchers.
+  std::string matchers = {};        // The value of --in-use-matchers.
 };
 
 HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock,

@@ -18,7 +18,8 @@ using FactLabels = std::vector<std::vector<Label>>;
 struct ClusterRow {
   std::string_view name, type, unit, help;
   FactLabels (*labels)(const ClusterFacts& facts);
-  void (*write)(const ClusterFacts& facts, std::vector<Value>& slots);  // As many as `labels`.
+  // Appends one value for each of `labels`.
+  void (*write)(const ClusterFacts& facts, std::vector<Value>& slots);
 };
 
 // The families about the metrics API; without it they have no lines.

@@ -31,7 +31,7 @@ class ClusterLines {
   struct Node {
     std::string address;
     NodeState state = NodeState::kStarting;
-    std::optional<FetchResult> failure;  // Of the last request.
+    std::optional<FetchResult> failure;  // Result of the last request, if it failed.
     uint64_t holders_revision = 0;
     bool operator==(const Node&) const = default;
   };
@@ -56,7 +56,7 @@ struct ClusterPages {
 
 // The map of pods and GPUs; `deprecated`: including POD_GPU_MAP_INFO_n.
 Section ClusterMapSection(const ClusterPages& pages, bool deprecated);
-// The same rows with a family for each node, for the page /metrics/nodes.
+// Makes the same rows with a family for each node, for the page /metrics/nodes.
 Section NodeFamiliesSection(const ClusterPages& pages);
 // The utilisation of the devices in use.
 Section InUseSection(const ClusterPages& pages);

@@ -27,11 +27,11 @@ namespace podgpu {
 struct NodesOption {
   enum class Kind : uint8_t { kNone, kFile, kDns, kApi };
   Kind kind = Kind::kFile;
-  std::string path;  // Of a file.
+  std::string path;  // Path of the file, for kFile.
   HostAndPort dns;
   ApiNodesOption api;
 };
-// "file:/etc/podgpu/nodes", "dns:podgpu.gpu.svc:9400", "endpoints:gpu/podgpu",
+// Parses "file:/etc/podgpu/nodes", "dns:podgpu.gpu.svc:9400", "endpoints:gpu/podgpu" or
 // "pods:gpu/app=podgpu".
 StatusOr<NodesOption> ParseNodesOption(std::string_view text);
 

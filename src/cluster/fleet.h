@@ -24,13 +24,13 @@ enum class FetchResult : uint8_t {
   kOk,
   kUnchanged,      // 304: the last report is still valid.
   kNoConnection,   // Refused, or no route.
-  kTimeout,        // Not complete before the deadline.
+  kTimeout,        // The answer was not complete at the deadline.
   kTls,            // The certificate is not valid for the node.
   kTooLarge,       // Header, body, or decompressed body.
-  kBroken,         // Not HTTP, or incomplete.
+  kBroken,         // The answer is not HTTP, or it is incomplete.
   kRefused,        // A status other than 200 and 304, for example 401 or 403.
-  kNotUnderstood,  // Not a report, or a report with impossible content.
-  kSchema,         // A report of another release.
+  kNotUnderstood,  // The answer is not a report, or its content is impossible.
+  kSchema,         // The report has the schema of another release.
   kWrongNode,      // The node name in the report is not the expected one.
 };
 inline constexpr int kFetchResultCount = 11;
@@ -48,15 +48,15 @@ struct NodeEntry {
   std::optional<FetchResult> last;  // Empty before the first answer or failure.
   std::string detail;               // The reason of the last failure; empty after a success.
   std::shared_ptr<const NodeReport> report;  // The last good report; null before it.
-  Instant read_at{};                         // When the node read the values of the report.
-  std::shared_ptr<const IdleSpells> idle;    // At the time of the report; null before it.
+  Instant read_at{};                       // Time at which the node read the values of the report.
+  std::shared_ptr<const IdleSpells> idle;  // Idle spells at the time of the report; null before it.
   // A new number, never used before, whenever the holders in the report change.
   uint64_t holders_revision = 0;
   uint64_t failures = 0;
 };
 
 struct Fleet {
-  std::vector<NodeEntry> nodes;  // By id of the address.
+  std::vector<NodeEntry> nodes;  // Sorted by the id of the address.
   std::array<uint64_t, kFetchResultCount> fetches{};
 };
 

@@ -21,7 +21,7 @@ namespace podgpu {
 // The parameters of a request: "namespace=research&epoch=0123456789abcdef".
 struct FleetQuery {
   std::string_view pod_namespace = {};  // Empty: all.
-  std::string_view epoch = {};          // Of the client's last answer; empty: it has none.
+  std::string_view epoch = {};          // Epoch of the client's last answer; empty: it has none.
 };
 // The texts are borrowed from `query`. kInvalidArgument for an unknown parameter or an invalid
 // value.

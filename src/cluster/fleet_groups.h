@@ -32,7 +32,7 @@ class FleetGroups {
   };
 
   const NodeLabels* labels_;
-  std::vector<Group> groups_;  // By key.
+  std::vector<Group> groups_;  // One for each of the labels' keys, in their order.
 };
 
 }  // namespace podgpu

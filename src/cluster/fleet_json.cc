@@ -65,7 +65,7 @@ class FleetWriter {
       const NodeEntry& node = facts_.fleet->nodes[i];
       std::vector<const ReportedGpu*> gpus;
       for (const ReportedGpu& gpu : ShownOf(node, facts_.states[i])) {
-        // Of two GPUs with one UUID the map has the first.
+        // When two GPUs have one UUID, the map has the first.
         const bool is_counted = !counted.empty() && counted.front() == &gpu;
         if (is_counted || !Counts(facts_.states[i])) {
           gpus.push_back(&gpu);
@@ -178,7 +178,7 @@ class FleetWriter {
     return column.Whole();
   }
 
-  // What changes only with nodes, boards, holders and flags.
+  // Adds what changes only with nodes, boards, holders and flags.
   void AddTables(JsonObject& fleet) const {
     NameTable<std::string_view> namespaces;
     JsonColumn pods;
@@ -217,7 +217,7 @@ class FleetWriter {
     devices.Add("hidden_owners", hidden_.Whole());
   }
 
-  // What changes with every reading.
+  // Adds what changes with every reading.
   void AddValues(JsonObject& fleet) const {
     const ClusterCondition condition = JudgeCluster(facts_);
     fleet.Add("ready", condition.ready ? "true" : "false");

@@ -15,7 +15,7 @@ namespace podgpu {
 struct FleetLinks {
   std::string node_url = {};
   std::string dashboard_url = {};
-  // Whether the page needs the UUID of each GPU.
+  // Returns whether the page needs the UUID of each GPU.
   bool wants_uuids() const { return dashboard_url.find("{uuid}") != std::string::npos; }
 };
 

@@ -16,7 +16,7 @@ constexpr std::string_view kForm =
 constexpr size_t kMostQueryBytes = size_t{128} << 10;
 constexpr size_t kMostTextBytes = 1'024;
 
-// A string literal of PromQL.
+// Returns the text as a string literal of PromQL.
 std::string Literal(std::string_view text) {
   std::string literal = "\"";
   for (const char byte : text) {

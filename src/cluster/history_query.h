@@ -1,5 +1,5 @@
-// What /api/v1/history is asked for, and the PromQL that finds it: the activity of one GPU, of the
-// nodes of a group, or of all GPUs.
+// The question of a request for /api/v1/history, and the PromQL that answers it: the activity of
+// one GPU, of the nodes of a group, or of all GPUs.
 //
 // The series are those of dcgm-exporter, which podgpu has as well: SM activity where it is known,
 // otherwise utilisation.  Names come from users and nodes, so each is quoted for PromQL.  Pure
@@ -16,15 +16,16 @@
 namespace podgpu {
 
 struct HistoryQuery {
-  std::string node;  // With `gpu`: one GPU.
+  std::string node;  // With `gpu`: the question is about one GPU of this node.
   std::optional<uint32_t> gpu;
-  std::optional<std::string> label;  // With `value`: the nodes with this label.
+  // With `value`: the question is about the nodes with this label.
+  std::optional<std::string> label;
   std::string value;
   // The same text for equal queries.
   std::string key() const;
 };
-// "node=gpu-node-1&gpu=3", "group=pool&value=a", or "" for all GPUs; percent-encoded.
-// kInvalidArgument with one line.
+// Parses "node=gpu-node-1&gpu=3", "group=pool&value=a", or "" for all GPUs; the text is
+// percent-encoded. kInvalidArgument with one line.
 StatusOr<HistoryQuery> ParseHistoryQuery(std::string_view query);
 
 // Returns the PromQL; `matchers` are added to each selector.  kNotFound if there is no such GPU or

@@ -48,7 +48,7 @@ History HistoryIn(const std::string& body, const TimeRange& range, PrometheusRep
   }
   for (std::optional<double>& value : *values) {
     if (value && (*value < 0 || *value > kMostPercent)) {
-      value.reset();  // Impossible for a GPU.
+      value.reset();  // No GPU has such a value.
     }
   }
   if (std::ranges::none_of(*values, [](const auto& value) { return value.has_value(); })) {

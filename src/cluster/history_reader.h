@@ -28,7 +28,7 @@ namespace podgpu {
 // Immutable once made.
 struct History {
   TimeRange times;
-  std::vector<std::optional<double>> percent;  // By step; empty if absent.
+  std::vector<std::optional<double>> percent;  // One per step; empty if there is no history.
   std::string absent;                          // Why there is none; empty if there is one.
 };
 

@@ -54,14 +54,14 @@ struct InUseSum {
 using InUseSums = std::array<InUseSum, kInUseMeasureCount>;
 
 struct InUse {
-  // By measure: true if a source has answered, even if it has no device.
+  // True for each measure to which a source has answered, even if it has no device.
   std::array<bool, kInUseMeasureCount> is_known{};
   // The value of avg_GPU_utilization: the mean memory-copy utilisation in percent over the whole
   // GPUs where it is not zero; 0 if there are none.
   double memory_copy_percent = 0;
   InUseSums all{};
-  // By namespace and workload; names are borrowed from the source.  A device with several holders
-  // counts for each of them.
+  // The sums of each workload, by namespace and workload; names are borrowed from the source.  A
+  // device with several holders counts for each of them.
   std::map<std::pair<std::string_view, std::string_view>, InUseSums> workloads;
 };
 InUse SumInUse(const ClusterMap& map, bool is_known, InUseMeaning meaning);
@@ -70,7 +70,8 @@ InUse SumInUse(const ClusterMap& map, bool is_known, InUseMeaning meaning);
 // random suffixes of ReplicaSet, Job and Deployment.
 std::string_view WorkloadOf(std::string_view pod);
 
-// Returns the families, whose slots start at `first_slot`; and appends their values.
+// InUseFamilies returns the families, whose slots start at `first_slot`; WriteInUseSlots appends
+// their values.
 std::vector<SlotFamily> InUseFamilies(const InUse& in_use, uint32_t first_slot);
 void WriteInUseSlots(const InUse& in_use, std::vector<Value>& slots);
 

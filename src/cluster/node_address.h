@@ -19,12 +19,12 @@ inline constexpr uint16_t kNodePort = 9400;
 inline constexpr size_t kMostNodes = 20'000;
 
 struct HostAndPort {
-  std::string host;  // Without brackets.
+  std::string host;  // Name or address without brackets.
   uint16_t port = kNodePort;
   auto operator<=>(const HostAndPort&) const = default;
 };
 
-// "gpu-node-1", "gpu-node-1:9400", "10.0.0.7:9400", "[fd00::7]:9400".
+// Parses "gpu-node-1", "gpu-node-1:9400", "10.0.0.7:9400" or "[fd00::7]:9400".
 StatusOr<HostAndPort> ParseHostAndPort(std::string_view text);
 // Returns the same text with the port.
 std::string ToString(const HostAndPort& address);
@@ -40,7 +40,7 @@ StatusOr<std::vector<HostAndPort>> ParseNodeFile(std::string_view text, std::str
 // The address of a node, ready for requests.
 struct NodeAddress {
   std::string id;  // "gpu-node-1:9400": the label `address`.
-  std::string ip;  // Numeric.
+  std::string ip;  // A numeric address.
   uint16_t port = kNodePort;
   std::string name;           // The name that its certificate must have.
   std::string expected_node;  // The node name that its report must have; empty: any.

@@ -29,7 +29,7 @@ struct GroupLabelsOption {
   ApiServerOptions server;        // The API server, from the environment of the pod.
   uint32_t seed = 0;              // Seed for the random part of waits.
 };
-// "pool" or "pool,topology.kubernetes.io/rack": up to eight different keys of labels.
+// Parses "pool" or "pool,topology.kubernetes.io/rack": up to eight different keys of labels.
 StatusOr<std::vector<std::string>> ParseGroupLabels(std::string_view text);
 
 // The labels of all nodes.  Immutable once published.
@@ -38,7 +38,7 @@ struct NodeLabels {
   using Values = std::vector<std::optional<std::string>>;
 
   std::vector<std::string> keys;
-  std::map<std::string, Values, std::less<>> of_node;  // By the name of the node.
+  std::map<std::string, Values, std::less<>> of_node;  // Values by the name of the node.
   bool is_known = false;                               // The nodes have been listed once.
   bool is_ok = false;                                  // The last request succeeded.
   std::string detail;                                  // Why not; empty if it succeeded.
@@ -52,7 +52,7 @@ class NodeLabelReader {
                   std::function<void()> changed);
 
   void Run(const std::stop_token& stop);
-  // Never null; without keys it has none.
+  // Returns the labels; never null.  Without keys it has no labels.
   const Published<NodeLabels>& labels() const { return labels_; }
 
  private:

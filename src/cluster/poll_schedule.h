@@ -40,7 +40,7 @@ class PollSchedule {
   void Succeeded(const std::string& id, Instant now);
   void Failed(const std::string& id, Instant now);
 
-  // When the next request is due; Instant::max() if there is none or no place is free.
+  // Returns the time of the next request; Instant::max() if there is none or no place is free.
   Instant next_due() const;
   size_t running() const { return running_; }
 

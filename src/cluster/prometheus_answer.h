@@ -24,7 +24,7 @@ struct PodName {
 struct AnsweredSeries {
   std::string gpu;       // UUID; without one, the target and the index of the GPU there.
   std::string instance;  // GPU_I_ID; empty for a whole GPU.
-  PodName pod;           // From the labels `pod` and `namespace`.
+  PodName pod;           // Name of the pod, from the labels `pod` and `namespace`.
   // From `exported_pod` and `exported_namespace`: Prometheus renames the two labels of a series to
   // these if the target itself has labels of those names.
   PodName exported_pod;

@@ -25,7 +25,7 @@ namespace podgpu {
 struct PrometheusUrl {
   bool is_tls = false;
   HostAndPort server;
-  std::string prefix;  // Before /api/v1/query, without a slash at the end.
+  std::string prefix;  // The path before /api/v1/query, without a slash at the end.
 };
 // "http://prometheus.monitoring:9090", "https://mimir.example/prometheus".
 StatusOr<PrometheusUrl> ParsePrometheusUrl(std::string_view text);
@@ -33,14 +33,14 @@ StatusOr<PrometheusUrl> ParsePrometheusUrl(std::string_view text);
 struct PrometheusClientOptions {
   std::optional<PrometheusUrl> url;  // Empty: nothing may be asked.
   std::string tenant;                // X-Scope-OrgID; empty: none.
-  std::string web_config;            // As --node-web-config; empty: no TLS settings.
+  std::string web_config;            // Path of a file as for --node-web-config; empty: none.
   HttpClientOptions client{.max_body_bytes = size_t{64} << 20};
 };
 
 struct PrometheusReply {
   FetchResult result = FetchResult::kNoConnection;
-  std::string body;    // Of a good answer.
-  std::string detail;  // Why it is not good.
+  std::string body;    // Body of a good answer.
+  std::string detail;  // The reason why it is not good.
   // The server hangs or is down: another request now would fail as well.
   bool is_gone = false;
 };
@@ -53,7 +53,8 @@ class PrometheusClient {
 
   // Looks the server's name up and reads the credentials.  Call it before each group of requests.
   void Prepare();
-  // `path`: below the server's prefix, "/api/v1/query?query=...".
+  // Sends one query and waits for the answer.  `path` begins below the server's prefix:
+  // "/api/v1/query?query=...".
   PrometheusReply Ask(const std::string& path, const std::stop_token& stop);
 
   // Waits until `deadline` or Interrupt.

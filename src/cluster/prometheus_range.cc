@@ -39,7 +39,7 @@ std::optional<double> FiniteIn(const json::value& value) {
                                                                       : std::nullopt;
 }
 
-// The place of a time in the range, if it is one of its steps.
+// Returns the place of a time in the range, if it is one of its steps.
 std::optional<size_t> PlaceOf(const json::value& time, const TimeRange& range) {
   const double time_s = time.is_int64()    ? static_cast<double>(time.get_int64())
                         : time.is_double() ? time.get_double()

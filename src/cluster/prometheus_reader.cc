@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kQueryPath = "/api/v1/query?query=";
 
-// How to compute a measure from the families of dcgm-exporter.
+// The computation of a measure from the families of dcgm-exporter.
 struct MeasureQuery {
   std::string_view text;  // PromQL; $NAME$ stands for `max by (...) (NAME{...})`.
   double most;            // Larger values are wrong and ignored.
@@ -41,7 +41,7 @@ struct AnsweredDevice {
   std::set<PodName> workloads;
 };
 
-// By GPU and instance.
+// Devices by GPU and instance.
 using AnsweredDevices = std::map<std::pair<std::string_view, std::string_view>, AnsweredDevice>;
 
 // Several series may be of one GPU: replicas of an exporter, or copies of a row for each pod.  The

@@ -35,7 +35,7 @@ struct PrometheusOptions : PrometheusClientOptions {  // Without a URL no Promet
   std::chrono::milliseconds interval{15'000};
   InUseMeaning meaning = InUseMeaning::kValue;
 
-  // What a client of that Prometheus needs.
+  // Returns the options that a client of that Prometheus needs.
   const PrometheusClientOptions& of_client() const { return *this; }
 };
 
@@ -55,7 +55,7 @@ MeasureSums SumSeries(const std::vector<AnsweredSeries>& series, InUseMeasure me
 // All answers so far.  Immutable once published.
 struct PrometheusReading {
   struct Measure {
-    std::shared_ptr<const MeasureSums> sums;  // From the last good answer; null before it.
+    std::shared_ptr<const MeasureSums> sums;  // Sums of the last good answer; null before it.
     Instant read_at{};
     std::optional<FetchResult> last;
   };

@@ -67,7 +67,7 @@ std::optional<Identity> NamedByProxy(const HttpRequest& request,
   return identity;
 }
 
-// As the API server does with every caller that it knows.
+// Adds the group of known callers, as the API server does with every caller that it knows.
 CallerClaim KnownAs(Identity identity) {
   constexpr std::string_view kAuthenticated = "system:authenticated";
   if (identity.user != kAnonymous && std::ranges::count(identity.groups, kAuthenticated) == 0) {
@@ -76,7 +76,7 @@ CallerClaim KnownAs(Identity identity) {
   return {.kind = CallerClaim::Kind::kKnown, .identity = std::move(identity)};
 }
 
-// "Bearer TOKEN", the scheme in any case; empty if it is another scheme.
+// Returns the token of "Bearer TOKEN", with the scheme in any case; empty for another scheme.
 std::string_view BearerToken(std::string_view authorization) {
   constexpr std::string_view kScheme = "bearer ";
   return StartsIgnoringCase(authorization, kScheme) ? Trim(authorization.substr(kScheme.size()))

@@ -39,7 +39,7 @@ struct CallerClaim {
   };
   Kind kind = Kind::kNothing;
   Identity identity{};
-  std::string_view token{};  // Of the request.
+  std::string_view token{};  // Token of the request.
   std::string why{};         // Why the certificate does not count.
 };
 
@@ -57,7 +57,7 @@ class Authenticator {
   const Verdicts& VerdictsOn(std::span<const std::string> certificates, int64_t now_s);
 
   std::shared_ptr<const TrustedCallers> trusted_;
-  std::unordered_map<std::string, Verdicts> known_;  // By the bytes of the certificates.
+  std::unordered_map<std::string, Verdicts> known_;  // Verdicts by the bytes of the certificates.
 };
 
 }  // namespace podgpu

@@ -78,7 +78,7 @@ class AuthorityWriter {
   const Files& files_;
   Clock& clock_;
   ServingPair current_;
-  std::optional<ServingPair> next_;  // Made, and not in use yet.
+  std::optional<ServingPair> next_;  // The pair that was made and is not in use yet.
   Published<ServingPair> pair_;
   Published<AuthorityFacts> facts_;
 };

@@ -21,7 +21,7 @@ namespace podgpu {
 struct VerifiedName {
   std::string common_name;
   std::vector<std::string> organizations;
-  int64_t expires_s = 0;  // Of the client's own certificate, since 1970.
+  int64_t expires_s = 0;  // End of the client's own certificate, since 1970.
 };
 
 class ClientAuthorities {

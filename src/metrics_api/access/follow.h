@@ -29,7 +29,7 @@ struct FollowedCollection {
   std::string_view remedy;
 };
 
-// What a watch works on; mirror and facts outlive the call.
+// The objects that a watch works on; mirror and facts outlive the call.
 struct FollowParts {
   ApiMirror& mirror;
   Published<WatchFacts>& facts;  // Has a value before the call.

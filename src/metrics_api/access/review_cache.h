@@ -35,11 +35,11 @@ struct ReviewCacheOptions {
 
 using ReviewResult = StatusOr<ReviewVerdict>;
 
-// What is known about a question now.
+// The present state of a question.
 struct ReviewState {
   enum class Kind : uint8_t { kKnown, kWaiting, kTooMany };
   Kind kind = Kind::kWaiting;
-  std::shared_ptr<const ReviewResult> result{};  // With kKnown.
+  std::shared_ptr<const ReviewResult> result{};  // The verdict or the failure, for kKnown.
 };
 
 class ReviewCache {
@@ -71,7 +71,7 @@ class ReviewCache {
   const ReviewCacheOptions options_;
   std::unordered_map<std::string, Known> known_;
   std::unordered_map<std::string, Review> waiting_;  // Asked, or being asked.
-  std::deque<std::string> open_;                     // Keys of those not being asked yet.
+  std::deque<std::string> open_;                     // Keys of the questions that wait to be asked.
 };
 
 }  // namespace podgpu

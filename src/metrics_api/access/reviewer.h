@@ -21,8 +21,8 @@ namespace podgpu {
 
 struct ReviewerFacts {
   bool is_ok = true;   // False: the last question failed.
-  std::string detail;  // Why, with the remedy.
-  // By kind: answers that grant, answers that do not, failures.
+  std::string detail;  // Reason of the failure, with the remedy.
+  // Counts by kind: answers that grant, answers that do not, failures.
   std::array<uint64_t, 2> granted{}, denied{}, failed{};
   size_t verdicts = 0, waiting = 0;
 };
@@ -49,7 +49,7 @@ class Reviewer {
   Clock& clock_;
   Wakeup wakeup_;
   std::unique_ptr<ApiConnection> connection_;  // Null: none is open. Thread of Run.
-  mutable Mutex mutex_;  // Questions come from the HTTP thread, verdicts from that of Run.
+  mutable Mutex mutex_;  // Questions come from the HTTP thread, verdicts from the thread of Run.
   ReviewCache cache_ PODGPU_GUARDED_BY(mutex_);
   ReviewerFacts facts_ PODGPU_GUARDED_BY(mutex_);
 };

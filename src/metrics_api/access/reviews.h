@@ -17,7 +17,7 @@ inline constexpr std::string_view kTokenReviewPath = "/apis/authentication.k8s.i
 inline constexpr std::string_view kAccessReviewPath =
     "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-// What the caller wants to do: read a metric, or, with an empty group, read a path.
+// The thing that the caller wants to do: read a metric, or, with an empty group, read a path.
 struct AccessQuestion {
   std::string verb = "get";
   std::string group, version;
@@ -37,8 +37,8 @@ std::string ForbiddenMessage(const Identity& identity, const AccessQuestion& que
 // The answer to either question.
 struct ReviewVerdict {
   bool is_granted = false;  // The token is valid; or the caller may do it.
-  Identity identity{};      // Of a valid token.
-  std::string reason{};     // In the words of the API server; may be empty.
+  Identity identity{};      // The user of a valid token.
+  std::string reason{};     // The reason in the words of the API server; may be empty.
 };
 StatusOr<ReviewVerdict> ReadTokenReview(std::string_view json);
 StatusOr<ReviewVerdict> ReadAccessReview(std::string_view json);

@@ -28,7 +28,7 @@ struct ServingPair {
   std::string authority;    // PEM.
   std::string certificate;  // PEM.
   std::string key;          // PEM.
-  int64_t begins_s = 0;     // Since 1970; the certificate counts from an hour before.
+  int64_t begins_s = 0;     // Start, since 1970; the certificate is valid from an hour before.
   int64_t expires_s = 0;
 };
 // kInternal when OpenSSL fails.

@@ -47,7 +47,7 @@ class ServingTls {
 
   const Files& files_;
   std::string certificate_file_, key_file_;  // Empty with a pair.
-  FileStamp certificate_stamp_, key_stamp_;  // Of the last attempt to read.
+  FileStamp certificate_stamp_, key_stamp_;  // Stamps of the last attempt to read.
   const Published<ServingPair>* pair_ = nullptr;
   std::shared_ptr<const ServingPair> used_;  // The pair of the context.
   std::shared_ptr<const TlsContext> context_;

@@ -34,9 +34,10 @@ HttpResponse FailedQuestion(const Status& status) {
   return StatusAnswer(absl::IsInvalidArgument(status) ? 400 : 404, std::string(status.message()));
 }
 
-// What the caller of a path wants to do, in the words that the API server itself uses when it
-// checks the same path: a path without the name of an object is a list (k8s.io/apiserver 0.34,
-// endpoints/request/requestinfo.go), and `*` is a name.  So one right is enough for both checks.
+// Returns the thing that the caller of a path wants to do, in the words that the API server itself
+// uses when it checks the same path: a path without the name of an object is a list
+// (k8s.io/apiserver 0.34, endpoints/request/requestinfo.go), and `*` is a name.  So one right is
+// enough for both checks.
 AccessQuestion QuestionOf(const HttpRequest& request, const MetricsPath& path) {
   AccessQuestion question;
   if (path.kind != Kind::kExternal && path.kind != Kind::kPods && path.kind != Kind::kOtherObject) {

@@ -57,8 +57,8 @@ class MetricsHandler {
 
   const MetricsSources sources_;
   Authenticator authenticator_;
-  std::shared_ptr<const MetricsTable> answered_table_;     // That of `answers_`.
-  std::unordered_map<std::string, HttpResponse> answers_;  // By path and query.
+  std::shared_ptr<const MetricsTable> answered_table_;  // The table that `answers_` were made from.
+  std::unordered_map<std::string, HttpResponse> answers_;  // Answers by path and query.
 };
 
 }  // namespace podgpu

@@ -21,12 +21,13 @@
 namespace podgpu {
 
 struct MetricsApiOptions {
-  std::string address;                     // Empty: off.
-  std::string certificate_file, key_file;  // Both, or none: then a self-made certificate.
-  std::optional<MetricsService> service;   // For the self-made certificate.
+  std::string address;  // Empty: off.
+  // Both are set, or none: then podgpu makes a certificate itself.
+  std::string certificate_file, key_file;
+  std::optional<MetricsService> service;  // The Service that the self-made certificate names.
   WindowOptions window;
   ApiServerOptions server;
-  uint32_t seed = 0;  // For the random part of waits.
+  uint32_t seed = 0;  // Seed for the random part of waits.
 };
 
 class MetricsApi {

@@ -22,7 +22,8 @@ struct MetricsVersionRow {
   MetricsVersion version;
   std::string_view group, name;
 };
-// In the order of the enumeration; of one group the preferred version first.
+// Returns the versions in the order of the enumeration; of one group the preferred version comes
+// first.
 std::span<const MetricsVersionRow> MetricsVersions();
 const MetricsVersionRow& RowOf(MetricsVersion version);
 
@@ -44,7 +45,7 @@ struct MetricsPath {
   Kind kind = Kind::kNotFound;
   MetricsVersion version = MetricsVersion::kExternalV1beta1;
   std::string name_space;
-  std::string resource;  // Of kOtherObject.
+  std::string resource;  // Resource of kOtherObject.
   std::string object;    // Name of the pod; "*": all.
   std::string metric;
 };

@@ -33,7 +33,7 @@ struct Sentences {
   }
 };
 
-// Each sentence once: the API server is often the reason of several.
+// Joins the sentences and writes each once, because the API server is often the reason of several.
 std::string JoinSentences(const std::vector<std::string>& sentences) {
   std::string text;
   for (size_t i = 0; i < sentences.size(); ++i) {

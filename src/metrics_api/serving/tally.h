@@ -24,8 +24,9 @@ inline constexpr std::array<int, 8> kMetricsCodes = {200, 400, 401, 403, 404, 40
 
 // Why a request was refused before it was answered. The words are values of the label `reason`.
 enum class RefusalReason : uint8_t {
-  kNoCredentials,   // Neither certificate nor token.
-  kBadCertificate,  // Of no trusted authority, expired, or not the front proxy's.
+  kNoCredentials,  // Neither certificate nor token.
+  // The certificate is expired, or it is not of a trusted authority or not of the front proxy.
+  kBadCertificate,
   kBadToken,        // The API server does not know the token.
   kForbidden,       // The caller may not do this.
   kNotReady,        // It is not known yet who is trusted.

@@ -21,7 +21,7 @@ struct LabelRequirement {
   enum class Operator : uint8_t { kIn, kNotIn, kExists, kDoesNotExist };
   std::string key;
   Operator op = Operator::kExists;
-  std::vector<std::string> values{};  // Of kIn and kNotIn; sorted, each once.
+  std::vector<std::string> values{};  // Values of kIn and kNotIn; sorted, each once.
 
   // `value`: of the label; nothing if it is absent.
   bool IsMetBy(std::optional<std::string_view> value) const;

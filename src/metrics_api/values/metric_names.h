@@ -30,7 +30,7 @@ struct MetricName {
   std::string_view name;
 };
 
-// In the order of the enumerations.
+// Return the metrics in the order of the enumerations.
 std::span<const MetricName<ExternalMetric>> ExternalMetrics();
 std::span<const MetricName<PodMetric>> PodMetrics();
 

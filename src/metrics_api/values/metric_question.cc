@@ -108,7 +108,7 @@ class TableSelector {
   }
 
   Requirements name_space_;
-  std::vector<bool> nodes_, models_, workloads_;  // By number; empty: all are selected.
+  std::vector<bool> nodes_, models_, workloads_;  // Flags by number; empty: all are selected.
   size_t measure_ = 0;
 };
 

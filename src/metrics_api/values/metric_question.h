@@ -22,11 +22,11 @@ StatusOr<TimedValue> AskExternal(const MetricsTable& table, ExternalMetric metri
                                  std::string_view name_space, const LabelSelector& selector);
 
 struct PodValue {
-  std::string_view pod;  // Of the table.
+  std::string_view pod;  // Name of the pod, borrowed from the table.
   TimedValue value;
 };
 
-// Which pods are asked for: one by name, or those that `selects` accepts.
+// Selects the pods of a question: one by name, or those that `selects` accepts.
 struct PodQuestion {
   PodMetric metric = PodMetric::kUtilization;
   std::string_view name_space;
@@ -34,7 +34,7 @@ struct PodQuestion {
   std::function<bool(std::string_view pod)> selects = {};  // Empty: all.
 };
 
-// `selector`: of the labels of the metric. At least one value.
+// Returns the values of the pods, at least one. `selector` selects by the labels of the metric.
 StatusOr<std::vector<PodValue>> AskPods(const MetricsTable& table, const PodQuestion& question,
                                         const LabelSelector& selector);
 

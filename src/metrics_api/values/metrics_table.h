@@ -33,13 +33,13 @@ struct InUseTally {
   double shares = 0;      // Sum over the samples in which the device is in use, each from 0 to 1.
   uint32_t in_use = 0;    // Number of these samples.
   uint32_t known = 0;     // Number of samples with a value.
-  int64_t oldest_ms = 0;  // Of the samples with a value.
+  int64_t oldest_ms = 0;  // Time of the oldest of the samples with a value.
 };
 
 // A GPU, or an instance of a GPU in MIG mode.
 struct TableDevice {
   uint32_t node = 0;   // Index in MetricsTable::nodes.
-  uint32_t model = 0;  // And in models.
+  uint32_t model = 0;  // Index in MetricsTable::models.
   std::array<InUseTally, kAveragedMeasureCount> in_use{};
   std::optional<TimedValue> memory_bytes;
   std::optional<TimedValue> power_watts;
@@ -49,7 +49,7 @@ struct TableDevice {
 struct TableHolding {
   uint32_t name_space = 0;
   uint32_t device = 0;
-  uint32_t first_workload = 0;  // In MetricsTable::held_by; `workload_count` of them.
+  uint32_t first_workload = 0;  // Index in MetricsTable::held_by, of `workload_count` entries.
   uint32_t workload_count = 0;
 };
 
@@ -65,25 +65,26 @@ struct TablePod {
   uint32_t name_space = 0;
   uint32_t workload = 0;
   uint32_t node = 0;
-  uint32_t model = 0;  // Of its first GPU.
+  uint32_t model = 0;  // Model of its first GPU.
   std::string name;
   std::array<std::optional<TimedValue>, kPodMetricCount> values{};
-  bool shares_gpu = false;      // Other pods hold one of its devices, too.
-  std::optional<bool> is_idle;  // In each sample of each of its devices; unknown without samples.
-  int64_t oldest_ms = 0;        // Of the samples that tell this.
+  bool shares_gpu = false;  // Other pods hold one of its devices, too.
+  // Idle in each sample of each of its devices; unknown when a sample does not tell.
+  std::optional<bool> is_idle;
+  int64_t oldest_ms = 0;  // Time of the oldest of these samples.
 };
 
 struct MetricsTable {
   int64_t end_ms = 0;  // End of the window: a whole multiple of 5 s since 1970.
   std::vector<std::string> nodes, models, workloads, namespaces;
   std::vector<std::string> label_keys;  // Keys of node labels that selectors may use.
-  // By node, then by key.
+  // Values of `label_keys`: one row per node, one value per key.
   std::vector<std::vector<std::optional<std::string>>> node_labels;
   std::vector<TableDevice> devices;
-  std::vector<TableHolding> holdings;  // By namespace.
+  std::vector<TableHolding> holdings;  // Sorted by namespace.
   std::vector<uint32_t> held_by;       // Indices in workloads.
-  std::vector<TableGpu> gpus;          // Those whose node knows the holders.
-  std::vector<TablePod> pods;          // By namespace, then by name.
+  std::vector<TableGpu> gpus;          // GPUs of the nodes that know the holders.
+  std::vector<TablePod> pods;          // Sorted by namespace, then by name.
   size_t nodes_without_holders = 0;    // Nodes whose kubelet does not tell the holders.
 
   // Number of bytes that it occupies, about.

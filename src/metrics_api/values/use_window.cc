@@ -38,7 +38,7 @@ UseWindow::Point UseWindow::PointOf(const DeviceUse& use, int64_t read_ms) const
   const auto take = [&](size_t index, double value, uint32_t age_ms) {
     point.samples[index] = {static_cast<float>(value), age_ms};
   };
-  // The oldest sample of those that a share is made of.
+  // Returns the age of the oldest sample of those that a share is made of.
   const auto age_of = [&](std::initializer_list<UseMeasure> measures) {
     uint32_t age_ms = 0;
     for (const UseMeasure measure : measures) {

@@ -35,7 +35,7 @@ struct WindowOptions {
   std::optional<bool> (*does_nothing)(const DeviceUse& use) = nullptr;
   // Returns the workload of a pod by the pod's name.
   std::string_view (*workload_of)(std::string_view pod) = nullptr;
-  std::vector<std::string> label_keys;  // Of nodes, that selectors may use.
+  std::vector<std::string> label_keys;  // Keys of the node labels that selectors may use.
 };
 
 // A node that counts, and its newest report.
@@ -57,7 +57,7 @@ class UseWindow {
   // Makes the table of the window that ends at or before `now_ms`. `labels` may be null.
   std::shared_ptr<const MetricsTable> MakeTable(int64_t now_ms, const NodeLabelMap* labels);
 
-  // Number of samples, and of bytes that they occupy.
+  // Return the number of samples, and the number of bytes that they occupy.
   size_t points() const;
   size_t bytes() const;
 
@@ -81,7 +81,7 @@ class UseWindow {
   };
   struct PodPoint {
     int64_t read_ms = 0;
-    double energy_joules = -1;  // Negative: absent; so are the others.
+    double energy_joules = -1;  // Negative: absent, as in the next two.
     double memory_bytes = -1;
     float sm_percent = -1;
   };
@@ -91,9 +91,9 @@ class UseWindow {
   };
   struct Device {
     std::string id;                    // UUID, and with MIG the number of the instance.
-    const ReportedGpu* gpu = nullptr;  // In the report of the node.
-    const DeviceUse* use = nullptr;    // Likewise.
-    std::vector<Point> points;         // Ascending.
+    const ReportedGpu* gpu = nullptr;  // Borrowed from the report of the node.
+    const DeviceUse* use = nullptr;    // Borrowed from the same report.
+    std::vector<Point> points;         // Ascending by time.
     std::vector<PodSeries> pods;
   };
   struct Node {
@@ -117,7 +117,7 @@ class UseWindow {
   static void Trim(int64_t begin_ms, std::vector<AnyPoint>& points);
 
   const WindowOptions options_;
-  std::map<std::string, Node, std::less<>> nodes_;  // By name.
+  std::map<std::string, Node, std::less<>> nodes_;  // Nodes by name.
   uint64_t round_ = 0;
 };
 

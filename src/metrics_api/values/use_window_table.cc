@@ -58,14 +58,14 @@ class UseWindow::TableMaker {
   }
 
  private:
-  // What a pod has of one device.
+  // The part of one device that a pod has.
   struct Piece {
     PodName pod;
     const Device* device = nullptr;
     const PodSeries* own = nullptr;  // Null: the node does not tell.
     uint32_t node = 0, model = 0;
     bool is_sole = false;         // No other pod holds the device.
-    bool is_energy_only = false;  // Of a GPU in MIG mode, whose instances have pieces of their own.
+    bool is_energy_only = false;  // It is a GPU in MIG mode, whose instances have own pieces.
     bool is_instance = false;
   };
 
