@@ -240,7 +240,7 @@ bool ValidateSelection(const NodeCommand& command, Clock& clock) {
   return *written_off == 0;
 }
 
-// Prints what /metrics of this node would hold; returns false when the driver hangs.
+// Prints the forecast of /metrics of this node; returns false when the driver hangs.
 bool PrintForecast(NodeCommand command, const Counters& counters, Clock& clock,
                    const Files& files) {
   constexpr std::chrono::seconds kPatience{5};
@@ -375,7 +375,7 @@ bool ClockIsSynchronised() {
   return ::adjtimex(&state) != TIME_ERROR;
 }
 
-// How wide the terminal is that standard output is, if it is one.
+// Returns whether standard output is a terminal, and its width.
 DoctorOutput OutputOfDoctor() {
   DoctorOutput output{.is_terminal = ::isatty(STDOUT_FILENO) == 1};
   winsize size{};
@@ -458,8 +458,8 @@ int RunNodeRole(const std::vector<std::string>& arguments, CalledAs called_as) {
   return RunNode(*std::move(command));
 }
 
-// Without a word the role is "node". If the program is called by the name of a replaced exporter,
-// there are no roles.
+// Without a word in the arguments the role is "node".  If the program is called by the name of a
+// replaced exporter, there are no roles.
 int Main(std::vector<std::string> arguments) {
   const CalledAs called_as = CalledBy(arguments.empty() ? "podgpu" : arguments.front());
   arguments.erase(arguments.begin(), arguments.begin() + (arguments.empty() ? 0 : 1));

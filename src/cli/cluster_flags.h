@@ -24,13 +24,14 @@ struct ClusterCommand {
   ClusterOptions cluster;
 };
 
-// On failure kInvalidArgument with the complete line to print; the exit code is then 2.
+// Parses the command line. On failure kInvalidArgument with the complete line to print; the exit
+// code is then 2.
 StatusOr<ClusterCommand> ParseClusterFlags(std::span<const std::string> arguments,
                                            const Environment& environment);
 
 std::span<const FlagOf<ClusterCommand>> ClusterFlagTable();
 
-// The text of `podgpu cluster --help`.
+// Returns the text of `podgpu cluster --help`.
 std::string ClusterHelpText();
 
 }  // namespace podgpu

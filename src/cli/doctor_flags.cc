@@ -105,7 +105,8 @@ bool IsDoctors(std::string_view name) {
   return std::ranges::any_of(kDoctorFlags, [name](const auto& flag) { return flag.name == name; });
 }
 
-// Adds the flags of the node.  Of a flag that the doctor has too, only the variable stays.
+// Adds the flags of the node.  If the doctor has the same flag, only the variable of the node's
+// flag stays.
 void AddNodeFlags(std::vector<BoundFlag>& flags, NodeCommand& node) {
   for (BoundFlag& flag : BindFlags(FlagTable(), node)) {
     if (flag.text.name == "validate" || flag.text.name == "version" || flag.text.name == "help") {

@@ -19,7 +19,7 @@
 
 namespace podgpu {
 
-// When colour is used; kAuto: on a terminal.
+// Tells when the output has colours; kAuto: on a terminal.
 enum class ColourUse : uint8_t { kAuto, kAlways, kNever };
 
 // A flag or variable that was given, and its value.
@@ -42,13 +42,14 @@ struct DoctorCommand {
   std::chrono::milliseconds report_for{60'000};
 };
 
-// On failure kInvalidArgument with the complete line to print; the exit code is then 2.
+// Parses the command line.  On failure kInvalidArgument with the complete line to print; the exit
+// code is then 2.
 StatusOr<DoctorCommand> ParseDoctorFlags(std::span<const std::string> arguments,
                                          const Environment& environment);
 
 std::span<const FlagOf<DoctorCommand>> DoctorFlagTable();
 
-// The text of `podgpu doctor --help`.
+// Returns the text of `podgpu doctor --help`.
 std::string DoctorHelpText();
 
 }  // namespace podgpu

@@ -34,16 +34,17 @@ enum class FlagKind : uint8_t {
   kOptional,      // A text after "="; without one the empty text.
 };
 
-// "bool", "int", "string", "list", "duration", "milliseconds", "switch", "text".
+// Returns the name of a kind: "bool", "int", "string", "list", "duration", "milliseconds", "switch"
+// or "text".
 std::string_view FlagKindName(FlagKind kind);
 
 template <typename Command>
 struct FlagOf {
-  std::string_view name;      // Without dashes.
+  std::string_view name;      // The name without dashes.
   std::string_view alias;     // A second name; empty: none.
   std::string_view variable;  // Environment variable; empty: none.
   FlagKind kind = {};
-  std::string_view default_text;  // As shown in help; empty: none.
+  std::string_view default_text;  // The default as help shows it; empty: none.
   std::string_view help;
   // Stores the value in `command`. Its error tells the allowed values, without the flag's name.
   Status (*apply)(Command& command, std::string_view value);

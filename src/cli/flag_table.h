@@ -19,13 +19,13 @@ using Flag = FlagOf<NodeCommand>;
 
 // A group of flags, for people who look for one: --help=GROUP and docs/flags.md.
 struct FlagGroup {
-  std::string_view name;     // As written in --help=NAME.
+  std::string_view name;     // The name in --help=NAME.
   std::string_view title;    // Heading in docs/flags.md.
-  std::string_view meaning;  // What its flags decide; one line without a full stop.
+  std::string_view meaning;  // Subject of its flags; one line without a full stop.
   std::span<const Flag> flags;
 };
 
-// In the order of docs/flags.md.
+// Returns the groups in the order of docs/flags.md.
 std::span<const FlagGroup> FlagGroups();
 
 // The flags of all groups.

@@ -44,7 +44,7 @@ struct NodeCommand {
   MetricPatterns patterns;
   bool no_hostname = false;
   bool systemd_socket = false;
-  std::optional<std::string> query_host;  // Of gpu-manager's listener, if requested.
+  std::optional<std::string> query_host;  // Host of gpu-manager's listener, if requested.
   std::optional<uint16_t> query_port;
   std::vector<std::string> label_patterns;  // Patterns of the pod labels to show.
   std::vector<std::string> ignored_pod_patterns;

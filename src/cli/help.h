@@ -17,8 +17,8 @@ StatusOr<std::string> HelpText(std::string_view topic);
 
 // A flag that many people use, as the first screen shows it.
 struct CommonFlag {
-  std::string_view name;     // Without dashes.
-  std::string_view form;     // With its short form and the form of its value.
+  std::string_view name;     // The name without dashes.
+  std::string_view form;     // The name, its short form and the form of its value.
   std::string_view meaning;  // So short that the line has at most 80 columns.
 };
 std::span<const CommonFlag> CommonFlags();

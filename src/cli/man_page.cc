@@ -55,7 +55,7 @@ constexpr std::string_view kClosing =
     ".SH SEE ALSO\n"
     ".BR systemctl (1)\n";
 
-// "\fB--address\fR \fIstring\fR, \fB-a\fR"
+// Returns for example "\fB--address\fR \fIstring\fR, \fB-a\fR".
 std::string NamesOf(const FlagText& flag) {
   std::string names = absl::StrFormat("\\fB%s\\fR", RoffText(absl::StrFormat("--%s", flag.name)));
   if (flag.kind == FlagKind::kOptional) {

@@ -62,7 +62,7 @@ std::string UnitText(std::string_view unit) {
   return unit.empty() ? "without a unit" : "in " + std::string(unit);
 }
 
-// "DCGM field 155 (DCGM_FI_DEV_POWER_USAGE); with --source=nvml: driver".
+// Returns for example "DCGM field 155 (DCGM_FI_DEV_POWER_USAGE); with --source=nvml: driver".
 std::string OriginText(const Field& field) {
   const std::string_view nvml = NvmlOrigin(field);
   return absl::StrFormat("DCGM field %d (%s); with --source=nvml: %s", field.id, field.name,
@@ -83,8 +83,8 @@ std::string TextOfFamily(const Described& described) {
   return text;
 }
 
-// What the field is, in the words of the built-in counters lists or of the measure that it feeds;
-// empty if neither has it.
+// Returns the meaning of the field in the words of the built-in counters lists or of the measure
+// that it feeds; empty if neither has it.
 std::string MeaningOf(const Field& field) {
   for (const EmbeddedFile& list : CounterLists()) {
     const StatusOr<Counters> counters = ParseCounters(list.bytes, list.name);

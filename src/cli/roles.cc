@@ -17,7 +17,8 @@
 namespace podgpu {
 namespace {
 
-// The doctor's own flags, then those of the node that it does not have itself.
+// Returns the doctor's own flags, then those flags of the node that the doctor does not have
+// itself.
 std::vector<FlagText> DoctorFlags() {
   std::vector<FlagText> flags = FlagTexts(DoctorFlagTable());
   const std::vector<FlagText> own = flags;

@@ -15,12 +15,12 @@ namespace podgpu {
 
 struct Role {
   std::string_view name;
-  std::string_view usage;    // What follows "podgpu", in the usage lines of --help.
+  std::string_view usage;    // The text after "podgpu" in the usage lines of --help.
   std::string_view meaning;  // One line without a full stop.
-  std::vector<FlagText> (*flags)() = nullptr;  // That it accepts; null: none.
+  std::vector<FlagText> (*flags)() = nullptr;  // Returns its flags; null: it has none.
 };
 
-// In the order of --help.
+// Returns the roles in the order of --help.
 std::span<const Role> Roles();
 
 // kInvalidArgument for a word that names no role, with the nearest name and all names.

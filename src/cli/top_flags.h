@@ -21,13 +21,14 @@ struct TopCommand {
   TopOptions top;
 };
 
-// On failure kInvalidArgument with the complete line to print; the exit code is then 2.
+// Parses the command line.  On failure kInvalidArgument with the complete line to print; the exit
+// code is then 2.
 StatusOr<TopCommand> ParseTopFlags(std::span<const std::string> arguments,
                                    const Environment& environment);
 
 std::span<const FlagOf<TopCommand>> TopFlagTable();
 
-// The text of `podgpu top --help`.
+// Returns the text of `podgpu top --help`.
 std::string TopHelpText();
 
 }  // namespace podgpu

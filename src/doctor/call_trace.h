@@ -28,7 +28,7 @@ struct TracedCall {
 std::string Words(const TracedCall& call);
 
 struct CallSummary {
-  size_t calls = 0;  // That have returned.
+  size_t calls = 0;  // Number of calls that have returned.
   TracedCall slowest;
 };
 
@@ -43,7 +43,7 @@ class TracingLoader final : public LibraryLoader {
   // Returns the call that has been running for the longest time among those that began at `since`
   // or later; nothing when none runs.
   static std::optional<TracedCall> Running(Instant since);
-  // The same of the call that began last.
+  // Returns the same for the call that began last.
   static std::optional<TracedCall> Newest(Instant since);
   static CallSummary Summary();
   static void Forget();  // Begins a new summary.

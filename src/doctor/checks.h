@@ -14,7 +14,7 @@
 namespace podgpu {
 
 struct Check {
-  std::string_view id;       // Also the anchor in docs/doctor.md.
+  std::string_view id;       // Id of the check, and the anchor in docs/doctor.md.
   std::string_view section;  // "Driver"
   std::string_view cause;    // The check on which it builds; empty: none.
   Finding (*run)(Session& session);
@@ -29,7 +29,7 @@ void ReadConfiguration(Session& session);
 Finding CheckKernel(Session& session);
 Finding CheckClock(Session& session);
 Finding CheckRights(Session& session);
-// Whether this process runs in a container.
+// Returns whether this process runs in a container.
 bool IsInContainer(const Session& session);
 
 Finding CheckPciDevices(Session& session);

@@ -14,7 +14,7 @@
 
 namespace podgpu {
 
-// How the output looks where it goes.
+// Properties of the place to which the output goes.
 struct DoctorOutput {
   size_t width = 100;
   bool is_terminal = false;
@@ -26,10 +26,10 @@ Status CheckOnly(const std::vector<std::string>& only);
 // Leaves in `result` only the checks that `only` names; empty: all.
 void KeepOnly(DoctorResult& result, const std::vector<std::string>& only);
 
-// Whether status words have a colour.
+// Returns whether status words have a colour.
 bool UsesColour(ColourUse use, bool is_terminal, const Environment& environment);
 
-// What is printed, and the exit code.
+// The text that the doctor prints, and the exit code.
 struct DoctorAnswer {
   std::string text = {};
   int exit_code = 0;

@@ -25,7 +25,8 @@ namespace {
 constexpr std::string_view kDemo = "make demo, to see podgpu on a simulated 8-GPU node";
 constexpr std::string_view kSeeKernelLog = "look for NVRM in the kernel log of the node: dmesg";
 
-// The engine that is configured, in place of a device of this machine.
+// Returns the finding that the configured engine reads the GPUs, in place of a device of this
+// machine.
 Finding ReadByEngine(const Session& session, std::string_view what) {
   const std::string& address = session.command().source.address;
   return Finding::Skip(absl::StrFormat("%s; the engine %s reads the devices", what,
@@ -35,7 +36,7 @@ Finding ReadByEngine(const Session& session, std::string_view what) {
 struct DeviceFiles {
   size_t found = 0;
   size_t readable = 0;
-  std::string first_bad;  // With the reason.
+  std::string first_bad;  // The first bad file, with the reason.
   std::vector<std::pair<std::string, std::string>> evidence;
 };
 
@@ -77,8 +78,8 @@ std::string VersionOfDriver(const Session& session) {
   return version.empty() ? "" : absl::StrFormat(" %s", version);
 }
 
-// How long a call may take before its device is left out.  One such call fits into the time of the
-// check.
+// The longest time for a call; then its device is left out.  One such call fits into the time of
+// the check.
 constexpr std::chrono::milliseconds kCallPatience{1'000};
 
 // Gives up each call that hangs, so that the source reads the other devices, as the watchdog of the
@@ -157,7 +158,7 @@ std::string SlowestOf(const CallSummary& calls) {
       calls.slowest.name);
 }
 
-// A call that hangs.  `others_answer`: what the other devices answered is published.
+// A call that hangs.  `others_answer`: the answers of the other devices are published.
 Finding Hung(const std::string& call, bool others_answer) {
   return {.severity = Severity::kFail,
           .fact = absl::StrFormat("%s has not answered for %d s%s", call,

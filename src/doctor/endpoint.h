@@ -24,7 +24,7 @@ class Endpoint {
   // Returns the answer to GET `path`.  kUnavailable: the port is free, or no socket is there.
   // Other errors: something answers that does not speak HTTP.
   StatusOr<HttpAnswer> Get(const std::string& path);
-  // Whether the last answer came over TLS.
+  // Returns whether the last answer came over TLS.
   bool uses_tls() const { return uses_tls_; }
 
  private:

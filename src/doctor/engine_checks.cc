@@ -46,7 +46,7 @@ StatusOr<EngineFacts> AskEngine(Session& session) {
   return EngineFacts{std::make_shared<const Topology>(std::move(topology)), source->Describe()};
 }
 
-// What NVML lacks, in words: one name and a number.
+// Returns the fields that NVML lacks, in words: one name and a number.
 std::string Lacking(const std::vector<const Field*>& lacked) {
   const std::string first(lacked.front()->name);
   return lacked.size() == 1 ? first : absl::StrFormat("%s and %d more", first, lacked.size() - 1);
@@ -71,7 +71,7 @@ Status LoadClient(Session& session) {
   return abi::LoadDcgm(session.loader, session.command().source.dcgm_library).status();
 }
 
-// Whether the exporter reads NVML in place of the configured engine.
+// Returns whether the exporter reads NVML in place of the configured engine.
 bool StandsIn(Session& session) {
   return MayStandIn(session.command().source) && session.driver.Get() != nullptr &&
          !LoadClient(session).ok();

@@ -92,7 +92,7 @@ Finding Taken(const Session& session, const ListenAddress& address, std::string_
           .blocks = true};
 }
 
-// What a running podgpu says about itself.
+// Returns the finding about a running podgpu, from its own status.
 Finding Running(Session& session, Endpoint& endpoint, const ListenAddress& address,
                 const HttpAnswer& status) {
   EndpointFacts facts{.is_podgpu = true, .status_json = status.body};
@@ -117,7 +117,8 @@ Finding Running(Session& session, Endpoint& endpoint, const ListenAddress& addre
   return finding;
 }
 
-// An exporter with users, of which only the hashes of their passwords are in the configuration.
+// Returns the finding about an exporter with users: the configuration has only the hashes of their
+// passwords.
 Finding NeedsPassword(const Session& session, const ListenAddress& address) {
   if (session.seams.authorization.empty()) {
     Finding finding = Finding::Ok(ToString(address) +

@@ -17,7 +17,7 @@ namespace podgpu {
 enum class Severity : uint8_t { kOk, kNote, kWarn, kFail, kSkip };
 inline constexpr size_t kSeverityCount = 5;
 
-// "ok", "note", "warn", "fail", "skip".
+// Returns "ok", "note", "warn", "fail" or "skip".
 std::string_view SeverityName(Severity severity);
 
 // Something that podgpu gives or does not give.
@@ -33,8 +33,8 @@ struct Finding {
   std::string fact = {};               // One sentence without a full stop.
   std::vector<std::string> lose = {};  // Keys of features.
   std::string remedy = {};             // One change that can be copied; lines end with "\\\n".
-  std::string change = {};             // The same in a few words; empty: not the most useful one.
-  std::string caused_by = {};          // Of a skipped check: the id of the check that failed.
+  std::string change = {};             // The remedy in a few words; empty: not the most useful one.
+  std::string caused_by = {};          // For a skipped check: the id of the check that failed.
   std::vector<std::pair<std::string, std::string>> evidence = {};
   bool is_configuration = false;  // The exporter would refuse to start.
   bool blocks = false;            // Checks that build on this one are skipped.
@@ -55,7 +55,7 @@ struct CheckResult {
 
 // Whether a feature works in the configuration that was checked.
 struct Gift {
-  std::string_view feature;  // A key.
+  std::string_view feature;  // Key of the feature.
   bool available = false;
   bool asked = true;         // The configuration asks for it.
   std::string_view because;  // The id of a check; empty when available or not asked for.
@@ -64,7 +64,7 @@ struct Gift {
 struct DoctorResult {
   std::string version, host;
   bool in_container = false;
-  std::vector<CheckResult> checks = {};  // In the order of the table.
+  std::vector<CheckResult> checks = {};  // Results in the order of the table.
   std::vector<Gift> gives = {};
   double seconds = 0;
 

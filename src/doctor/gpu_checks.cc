@@ -21,7 +21,7 @@ namespace {
 
 // GPUs with a value of `field`, and the reason why the others have none.
 struct GpuValues {
-  std::vector<std::pair<uint32_t, double>> values;  // By GPU id.
+  std::vector<std::pair<uint32_t, double>> values;  // Values by GPU id.
   std::vector<std::pair<uint32_t, Absence>> absent;
 };
 
@@ -66,12 +66,12 @@ std::vector<uint32_t> GpusWithout(const GpuValues& values, Absence reason) {
   return gpus;
 }
 
-// For checks that need the driver's own counters.
+// Returns the finding of checks that need the driver's own counters.
 Finding ReadElsewhere() {
   return Finding::Skip("no driver library here; the engine reads the counters");
 }
 
-// "8 ok", "7 ok, 1 lost"
+// Returns for example "8 ok" or "7 ok, 1 lost".
 std::string StatesIn(const Topology& topology) {
   std::string text;
   for (int state = 0; state < kDeviceStateCount; ++state) {

@@ -86,7 +86,7 @@ Status TryApiServer(const Session& session, const ApiServerOptions& server) {
           : trial.remedy));
 }
 
-// What the API server is needed for, as keys of features.
+// Returns the keys of the features that need the API server.
 std::vector<std::string> LostWithoutApi(const NodeCommand& command) {
   std::vector<std::string> lost;
   if (NeedsPods(command.exporter) && !command.exporter.kubelet_pods) {
@@ -143,7 +143,7 @@ StatusOr<std::shared_ptr<const ApiObjects>> ListSlices(const Session& session,
   return std::make_shared<const ApiObjects>(mirror.objects());
 }
 
-// Whether each claimed device is a device of this node.
+// Checks whether each claimed device is a device of this node.
 Finding JudgeClaims(const Session& session, const Topology& topology,
                     const std::shared_ptr<const ApiObjects>& slices) {
   const std::shared_ptr<const PodAllocations> pods = session.pods.Get();

@@ -24,7 +24,8 @@ bool AsksForProcesses(const Session& session) {
   return session.command().exporter.processes.enabled;
 }
 
-// What is missing costs something that is asked for, or something that could be asked for.
+// Returns the severity of a missing part: it costs a requested feature, or one that could be
+// requested.
 Severity Missing(const Session& session) {
   return AsksForProcesses(session) ? Severity::kWarn : Severity::kNote;
 }

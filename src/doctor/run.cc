@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a check costs that does not end, by its id or section.
+// The loss that a check causes when it does not end, by its id or section.
 struct SectionLoss {
   std::string_view section, feature, remedy;
 };

@@ -1,5 +1,5 @@
-// What one run of the doctor knows: the configuration to judge, the seams to the machine, and the
-// facts that the checks have gathered so far.
+// The knowledge of one run of the doctor: the configuration that it judges, the seams to the
+// machine, and the facts that the checks have gathered so far.
 //
 // A check may hang in a foreign library; then its thread is abandoned and the run goes on.  So the
 // session is shared, every fact is an immutable value, and a check publishes its facts in one step
@@ -34,7 +34,7 @@ struct SystemFacts {
   int64_t pid = 0;
   uint32_t uid = 0;
   bool clock_is_synchronised = true;
-  std::string dev_root = "/dev";  // Where device files are.
+  std::string dev_root = "/dev";  // Folder of the device files.
 };
 
 // The machine around the doctor; everything outlives the process's last call.
@@ -44,15 +44,15 @@ struct DoctorSeams {
   const Files& files;
   Environment environment;
   SystemFacts system;
-  std::string authorization = {};  // Of requests to the running exporter; empty: none.
+  std::string authorization = {};  // Header for requests to the running exporter; empty: none.
 };
 
 // The driver's answers through NVML, from one scan and one reading of the exporter's own source.
 struct DriverFacts {
   std::shared_ptr<const Topology> topology;
   std::shared_ptr<const Grid> grid;
-  std::vector<const Field*> lacked;  // Of the fields asked for, those that NVML cannot give.
-  bool has_gpm = false;              // On all GPUs.
+  std::vector<const Field*> lacked;  // The requested fields that NVML cannot give.
+  bool has_gpm = false;              // All GPUs have GPM.
   std::string release_reason;
 };
 
@@ -64,7 +64,7 @@ struct EngineFacts {
 
 struct ProcessesFacts {
   ProcessReading reading;
-  std::vector<std::string> uuids;  // By device number.
+  std::vector<std::string> uuids;  // UUIDs by device number.
 };
 
 // The exporter that serves the configured address.
@@ -74,14 +74,14 @@ struct EndpointFacts {
   bool is_ready = false;
   std::string verdict = {};
   std::string metrics = {};      // Its page; empty when it may not be read.
-  std::string status_json = {};  // Of /api/v1/status.
+  std::string status_json = {};  // Body of the answer to /api/v1/status.
 };
 
-// Of the configuration after its files were read.
+// The configuration after its files were read.
 struct ConfigFacts {
-  NodeCommand node;           // With counters and the facts of the machine.
+  NodeCommand node;           // The command with counters and the facts of the machine.
   std::string counters = {};  // "default counters, 26 lines"
-  Status status = {};         // Why the exporter would not start.
+  Status status = {};         // The reason why the exporter would not start.
   std::vector<std::string> warnings = {};
 };
 
@@ -92,7 +92,7 @@ class Session {
   // The configuration: complete after its files were read.
   const NodeCommand& node() const;
   const NodeCommand& command() const { return command_; }
-  // Whether the configuration names a DCGM engine, or its library.
+  // Returns whether the configuration names a DCGM engine, or its library.
   bool NamesEngine() const;
   // The devices as the chosen source sees them; null when none answers.
   std::shared_ptr<const Topology> topology() const;

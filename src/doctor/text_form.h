@@ -14,7 +14,7 @@ namespace podgpu {
 struct TextForm {
   size_t width = 100;
   bool verbose = false;  // Unfolds, and adds the evidence.
-  bool colour = false;   // Of the status word.
+  bool colour = false;   // The status word has a colour.
 };
 
 std::string AsText(const DoctorResult& result, const TextForm& form);

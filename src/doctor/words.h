@@ -16,10 +16,10 @@
 
 namespace podgpu {
 
-// "GPU 3", "GPUs 3 and 5", "GPUs 0, 3 and 5"
+// Returns for example "GPU 3", "GPUs 3 and 5" or "GPUs 0, 3 and 5".
 std::string GpuList(const std::vector<uint32_t>& gpus);
 
-// "on all 8", "on 6 of 8"
+// Returns for example "on all 8" or "on 6 of 8".
 std::string OnSome(size_t count, size_t all);
 
 // A finding for `status`, which cost the features `lose`.

@@ -79,8 +79,8 @@ std::string CountersSource::TroubleIn(const ConfigMapFacts& facts) {
   return facts.answered ? facts.trouble : "the API server has not answered yet";
 }
 
-// Each change is published at once.  The pauses are between failed requests, and longer where a
-// person must act.
+// Publishes each change at once.  The pauses are between failed requests, and longer where a person
+// must act.
 void CountersSource::Follow(const ApiServerOptions& server, const std::stop_token& stop) {
   ApiMirror mirror(server, *options_.config_map, files_);
   bool is_told = false;  // `take` was called in this pass.

@@ -237,7 +237,7 @@ FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const Finding
 bool ProfilesByDefault(std::string_view path, const std::vector<Counter>& counters) {
   const bool is_default = path == kBuiltInCounters || path == kDefaultCountersPath;
   return is_default && std::ranges::none_of(counters, [](const Counter& counter) {
-           const bool was_added = counter.line == 0;  // By --metrics-include.
+           const bool was_added = counter.line == 0;  // Added by --metrics-include.
            return was_added && counter.field != nullptr && counter.field->profiling;
          });
 }
@@ -373,7 +373,7 @@ void Exporter::StartThreads() {
 
 namespace {
 
-// A thread that Stop joins, and what it may be waiting for.
+// A thread that Stop joins, and the object that it may be waiting for.
 struct Joined {
   Worker& worker;
   const char* waits_for;

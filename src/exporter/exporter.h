@@ -41,23 +41,23 @@ namespace podgpu {
 struct ExporterOptions {
   HttpServerOptions http;
   bool requested_vs_used = false;  // Served under /metric; needs `processes`.
-  std::optional<uint64_t> volcano_unit_mib = std::nullopt;  // Of volcano.sh/vgpu-memory.
+  std::optional<uint64_t> volcano_unit_mib = std::nullopt;  // Unit of volcano.sh/vgpu-memory.
   bool legacy_from_start = false;  // Reads the fields of /gpu/metrics before the first request.
   std::string query_address;       // A second listener, with /metric alone; empty: none.
   std::chrono::milliseconds collect_interval{30'000};
   std::chrono::milliseconds stale_after{0};  // 0: three intervals, at least 5 s.
   std::chrono::milliseconds call_deadline{10'000};
-  std::chrono::milliseconds xid_window{300'000};  // Of DCGM_EXP_XID_ERRORS_COUNT.
+  std::chrono::milliseconds xid_window{300'000};  // Window of DCGM_EXP_XID_ERRORS_COUNT.
   std::chrono::milliseconds clock_window{300'000};
   std::string metrics_path;     // A second path for /metrics; empty: none.
   bool enable_control = false;  // POST under /api/v1 pauses profiling and releases devices.
   bool kubernetes = false;
   std::vector<View> views = {View::kDcgm, View::kCore, View::kSelf};
   std::vector<Counter> counters;
-  size_t series_budget = 0;  // Of /metrics; 0: none.
+  size_t series_budget = 0;  // Most series on /metrics; 0: no limit.
   ViewOptions view;
   std::string source_name;  // "nvml" or "dcgm", for the status page.
-  std::string node_name;    // For the cluster role; empty: the hostname of the view.
+  std::string node_name;    // Name for the cluster role; empty: the hostname of the view.
   JoinOptions join;
   VisibleNamespaces visible;
   std::string job_directory;  // Empty: no batch system.
@@ -78,7 +78,7 @@ struct ExporterSeams {
   SourceOpener open_source;
   PodResources& kubelet;
   PciGpuLister list_pci_gpus = {};             // Optional.
-  ThreadTally written_off = NewThreadTally();  // Of the sources that `open_source` makes.
+  ThreadTally written_off = NewThreadTally();  // Threads of the sources that `open_source` makes.
   const Files* files = nullptr;          // Needed with a directory of jobs and with an API server.
   uint32_t random_seed = 0;              // For waits that must differ between nodes.
   ProcessOpener open_processes = {};     // Needed where processes are enabled.
@@ -186,11 +186,11 @@ struct WantedPages {
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
                                        const std::vector<View>& views, WantedPages wanted = {});
 
-// Returns what the source must find out for `counters` beside fields, in these time windows.
+// Returns which findings the source must make for `counters`, in these time windows.
 FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const FindingsAsked& windows);
 
-// Whether `counters`, read from `path`, ask for profiling fields only because the default list
-// does.
+// Returns whether `counters`, read from `path`, ask for profiling fields only because the default
+// list does.
 bool ProfilesByDefault(std::string_view path, const std::vector<Counter>& counters);
 
 // Makes the notes about a list of metrics and the warnings about flags.

@@ -148,7 +148,7 @@ std::shared_ptr<const Snapshot> PageOf(TickOptions options, Clock& clock,
   return tick.snapshots().Get();
 }
 
-// The value of the label `gpu` of a line, or "".
+// Returns the value of the label `gpu` of a line, or "".
 std::string GpuOf(std::string_view line) {
   for (const std::string_view mark : {"{gpu=\"", ",gpu=\""}) {
     const size_t at = line.find(mark);

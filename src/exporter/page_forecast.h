@@ -1,4 +1,4 @@
-// What /metrics of this node would hold: series by family and by GPU, and bytes; for --validate.
+// A forecast of /metrics of this node: series by family and by GPU, and bytes; for --validate.
 //
 // The page is made as podgpu makes it: the devices of the source, one reading, the kubelet's
 // answer, one Tick.  No port is opened.  Profiling stays off, because a second program that
@@ -35,7 +35,8 @@ struct PageForecast {
   size_t series = 0;
   size_t bytes = 0;
   size_t compressed_bytes = 0;
-  // In the order of the page.  A GPU is the label `gpu`; "" stands for series without it.
+  // Sorted in the order of the page.  The name of a GPU is its label `gpu`; "" stands for series
+  // without that label.
   std::vector<SeriesCount> by_gpu;
   std::vector<SeriesCount> by_family;
   size_t budget = 0;                  // 0: none.

@@ -47,7 +47,7 @@ struct ReadList {
 };
 
 struct ReaderOptions {
-  ReadList list;                    // Until the first ReadInstead.
+  ReadList list;                    // The list in use until the first ReadInstead.
   PciGpuLister list_pci_gpus;       // Optional.
   NoDriverSayer explain_no_driver;  // Optional.
   std::chrono::milliseconds period{30'000};
@@ -126,7 +126,7 @@ class Reader {
   std::string scan_failure_;  // Why the last device scan failed; empty: it succeeded.
   Instant discovered_at_{};
   Instant watched_at_{};
-  std::optional<Instant> needed_at_;  // When the driver last needed a release of the devices.
+  std::optional<Instant> needed_at_;  // Last time at which the driver needed a release.
   std::string need_;      // Why the driver needs the current release; empty: an operator asked.
   bool profiles_ = true;  // Profiling fields are watched.
   uint64_t epoch_ = 0;

@@ -30,16 +30,16 @@ namespace {
 // For this long after its first request, the legacy page waits for the first reading of its fields.
 // Later requests never wait, even if the driver hangs.
 constexpr std::chrono::seconds kLegacyPatience{3};
-// The same for the status, which programs such as the doctor read with short deadlines.
+// The same limit for the status, which programs such as the doctor read with short deadlines.
 constexpr std::chrono::milliseconds kStatusPatience{300};
 
-// What the status of the node needs from one request to the next.
+// The data about the status of the node that stays from one request to the next.
 struct StatusState {
   NodeStatusPage page;
-  std::optional<Instant> since;  // When a client first requested the status.
-  // Of the time in which an answer for /metrics was made, since the start.
+  std::optional<Instant> since;  // Time of the first request for the status.
+  // Longest time in which an answer for /metrics was made, since the start.
   std::optional<double> slowest_scrape_seconds;
-  std::string source;  // The source as last chosen; empty before.
+  std::string source;  // The source that was chosen last; empty before.
 };
 
 struct RouteContext {
@@ -47,7 +47,7 @@ struct RouteContext {
   const Tick& tick;
   const Clock& clock;
   LegacyPage& legacy;
-  std::optional<Instant>& legacy_since;  // When a client first requested the legacy page.
+  std::optional<Instant>& legacy_since;  // Time of the first request for the legacy page.
   NodePage& node;
   VcudaPage& vcuda;
   StatusState& status;
@@ -174,9 +174,9 @@ HttpResponse ServeNode(const RouteContext& context, const HttpRequest& request) 
   return response;
 }
 
-// "nvml" or "dcgm": as configured, or the one that --source=auto has chosen, whose name its
-// description begins with.  While the source fails, the description is the failure and the last
-// choice stays.
+// Returns "nvml" or "dcgm": the configured source, or the one that --source=auto has chosen.  The
+// description begins with the name of the chosen one.  While the source fails, the description is
+// the failure and the last choice stays.
 std::string_view SourceName(const RouteContext& context) {
   if (!context.options.source.empty()) {
     return context.options.source;
@@ -251,7 +251,7 @@ HttpResponse ServeStatusJson(const RouteContext& context, const HttpRequest& req
 
 // The words of an endpoint that switches between two states: the usual one, and one for some time.
 struct ControlWords {
-  const char* usual;  // As a value of `state`.
+  const char* usual;  // A value of `state`, as is the next.
   const char* asked;
   std::chrono::seconds for_usually, for_at_most;
   Duration (DeviceControl::*left)() const;
@@ -265,7 +265,7 @@ HttpResponse ControlState(const ControlWords& words, const DeviceControl& contro
                                       left.count() > 0 ? words.asked : words.usual, left.count()));
 }
 
-// "state=paused&for=10m"; `for` may be left out.
+// Parses "state=paused&for=10m"; `for` may be left out.
 StatusOr<Duration> AskedTime(const ControlWords& words, std::string_view query) {
   std::string_view state;
   Duration time = words.for_usually;

@@ -25,8 +25,8 @@ struct RouteOptions {
   std::chrono::milliseconds tick_deadline{90'000};
   // Called at each request for the legacy page; its fields are read from then on.
   std::function<void()> want_legacy = [] {};
-  std::function<void()> want_use = [] {};  // Likewise for /api/v1/node.
-  // What POST may change; null: nothing, and the answer names the flag.
+  std::function<void()> want_use = [] {};  // The same for /api/v1/node.
+  // The object that POST changes; null: POST changes nothing, and the answer names the flag.
   DeviceControl* control = nullptr;
   std::string node = {};           // The node's name in the cluster role; empty: `hostname`.
   std::string metrics_path = {};   // A second path for /metrics; empty: none.
@@ -38,7 +38,7 @@ struct RouteOptions {
 // Returns the paths that accept POST.
 std::vector<std::string> ControlPaths();
 
-// Whether `path` is in the table of endpoints.
+// Returns whether `path` is in the table of endpoints.
 bool IsNodePath(std::string_view path);
 
 // Makes the handler for the node role's listener.

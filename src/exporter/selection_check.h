@@ -18,7 +18,7 @@
 namespace podgpu {
 
 struct SelectionCheck {
-  std::vector<std::string> warnings;  // Those of SelectionWarnings.
+  std::vector<std::string> warnings;  // The warnings of SelectionWarnings.
   std::string unknown;                // Why the devices are unknown; empty when they are known.
 };
 

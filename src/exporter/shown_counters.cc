@@ -7,9 +7,9 @@ namespace {
 // may come during the third reading, so the fourth has it; one more for a loaded machine.
 constexpr int kReadingsForRates = 5;
 
-// Whether an entity still lacks a sample of the field, or no entity has a value.  A reading takes
-// several calls, so the second sample can come between them: some entities then have it, others do
-// not yet.  DCGM answers blank for those.
+// Returns whether an entity still lacks a sample of the field, or no entity has a value.  A reading
+// takes several calls, so the second sample can come between them: some entities then have it,
+// others do not yet.  DCGM answers blank for those.
 bool AwaitsSample(const Grid& grid, FieldRow row) {
   const ColumnRange columns = grid.ColumnsOf(row);
   bool has_value = false;
@@ -24,7 +24,7 @@ bool AwaitsSample(const Grid& grid, FieldRow row) {
   return !has_value;
 }
 
-// Whether a profiling field, whose value is a rate between two samples, lacks a value yet.
+// Returns whether a profiling field, whose value is a rate between two samples, lacks a value yet.
 bool AwaitsSecondSample(const Grid& grid) {
   const auto rows = static_cast<uint16_t>(grid.fields().size());
   for (uint16_t row = 0; row < rows; ++row) {

@@ -26,10 +26,11 @@ class ShownCounters {
 
   // Requests `counters`; pages show them once there is a reading of `fields`.
   void ShowInstead(std::vector<Counter> counters, std::vector<const Field*> fields);
-  // Whether the last requested list is not shown yet.
+  // Returns whether the last requested list is not shown yet.
   bool is_reloading() const { return wanted_.Get() != shown_.Get(); }
-  // Whether `shown`, the reading of the newest page, lacks fields of the last requested list: it
-  // was read without them, or there are too few readings for the rates of profiling fields.
+  // Returns whether `shown`, the reading of the newest page, lacks fields of the last requested
+  // list: it was read without them, or there are too few readings for the rates of profiling
+  // fields.
   bool LacksFields(const Grid& shown) const;
 
   // Takes the reading of the next page; null before the first one.
@@ -47,8 +48,8 @@ class ShownCounters {
 
   Published<Metrics> wanted_;
   Published<Metrics> shown_;
-  std::atomic<int> readings_shown_ = 0;  // Since `shown_` changed.
-  std::optional<Instant> read_at_;       // Of the last reading.
+  std::atomic<int> readings_shown_ = 0;  // Number of readings since `shown_` changed.
+  std::optional<Instant> read_at_;       // Time of the last reading.
   uint64_t generation_ = 0;
 };
 

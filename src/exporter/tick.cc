@@ -12,7 +12,7 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-// How long the page says that a client was refused for lack of free connections.
+// The time for which the page says that a client was refused for lack of free connections.
 constexpr std::chrono::minutes kRefusalIsShownFor{1};
 
 // The age beyond which numbers of processes are withdrawn.
@@ -22,9 +22,9 @@ Duration StaleAfter(const ProcessOptions& options) {
   return std::max(options.period * kPeriods, kShortest);
 }
 
-// How long a GPU may be without fresh values before it counts as unresponsive.  The first samples
-// of a watch come with the first or second reading; and the driver reports a lost device only at
-// the next scan, seconds after its values have stopped.
+// The time that a GPU may be without fresh values before it counts as unresponsive.  The first
+// samples of a watch come with the first or second reading; and the driver reports a lost device
+// only at the next scan, seconds after its values have stopped.
 Duration PatienceWithSilence(const TickOptions& options) {
   constexpr milliseconds kShortest{5'000};
   return std::min(std::max(options.period + options.period / 2, kShortest), options.stale_after);
@@ -232,7 +232,7 @@ TickFacts Tick::Gather() {
 
 void Tick::TakeGrid(TickFacts& facts) {
   facts.grid = sources_.grids.Get();
-  facts.source = sources_.source.Get();  // After the grid, so it is at least as new.
+  facts.source = sources_.source.Get();  // Taken after the grid, so it is at least as new.
   if (facts.grid == nullptr) {
     return;
   }

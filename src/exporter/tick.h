@@ -60,12 +60,12 @@ struct TickOptions {
   size_t series_budget = 0;  // 0: none.
   ViewOptions view;
   JoinOptions join;
-  VisibleNamespaces visible;  // On `/` and under /explain and /api.
+  VisibleNamespaces visible;  // Namespaces on `/` and under /explain and /api.
   ConfigNotes config;
   ProcessOptions processes;
   bool requested_vs_used = false;  // With `processes`: vcuda's page, as the snapshot's other plan.
   std::string node = {};           // This node's name on that page.
-  std::optional<uint64_t> volcano_unit_mib = {};  // Of volcano.sh/vgpu-memory; empty: unknown.
+  std::optional<uint64_t> volcano_unit_mib = {};  // Unit of volcano.sh/vgpu-memory; empty: unknown.
   std::string why_no_api = {};  // Why the API server is not asked for pods, if it is not.
 };
 
@@ -102,10 +102,10 @@ class Tick {
   // current list.  Any thread; NoteConfig too.
   void ShowInstead(std::vector<Counter> counters, std::vector<const Field*> fields);
   void NoteConfig(ConfigNotes notes);
-  // Whether the list of the last ShowInstead is not shown yet.
+  // Returns whether the list of the last ShowInstead is not shown yet.
   bool is_reloading() const { return page_.counters.is_reloading(); }
-  // Whether there is a page, and it lacks fields of the last ShowInstead: no reading has them yet,
-  // or too few have them for the rates of profiling fields.  Any thread.
+  // Returns whether there is a page that lacks fields of the last ShowInstead: no reading has them
+  // yet, or too few have them for the rates of profiling fields.  Any thread.
   bool lacks_fields() const;
 
   // Makes a page per period, and at once when it is nudged, until `stop`.
@@ -117,8 +117,8 @@ class Tick {
 
   const TickOptions& options() const { return options_; }
   const TickSources& sources() const { return sources_; }
-  // The newest page and the condition that was judged with it; both null before the first tick.
-  // Who shows one beside the other takes them together, so that both know the same owners.
+  // The newest page and the condition that was judged with it; both null before the first tick.  A
+  // page that shows both takes them together, so both know the same owners.
   struct Newest {
     std::shared_ptr<const Snapshot> snapshot;
     std::shared_ptr<const Condition> condition;
@@ -126,13 +126,13 @@ class Tick {
   Newest newest() const;
   const Published<Snapshot>& snapshots() const { return snapshots_; }
   const Published<Condition>& conditions() const { return conditions_; }
-  // What happened to each GPU in the last minutes.
+  // Returns what happened to each GPU in the last minutes.
   const GpuTimeline& timeline() const { return timeline_; }
   // Copies what processes and pods use now.  Any thread but the tick's; the copy costs the tick
   // nothing, unless a reading of processes comes in the same microseconds.
   UseCopy CopyUse() const;
   uint64_t ticks() const { return ticks_.load(std::memory_order_relaxed); }
-  // When the last tick ended.
+  // Returns the time at which the last tick ended.
   Instant last_ended() const {
     return Instant(Duration(last_ended_.load(std::memory_order_relaxed)));
   }
@@ -171,23 +171,23 @@ class Tick {
   NamingNotes naming_notes_;
   StateLog state_log_;
   ValueLog value_log_;
-  std::optional<Instant> hung_at_;     // When a call was last seen to hang.
-  uint64_t refused_clients_ = 0;       // For lack of free connections, up to the last tick.
-  std::optional<Instant> refused_at_;  // When that number last grew.
+  std::optional<Instant> hung_at_;     // Time at which a call was last seen to hang.
+  uint64_t refused_clients_ = 0;       // Refused for lack of free connections, up to the last tick.
+  std::optional<Instant> refused_at_;  // Time at which that number last grew.
   PageState page_;
   GpuTimeline timeline_;
   // Held while the accounts of processes change or are copied.  Published would copy at each tick.
   mutable Mutex accounts_mutex_;
   PageBuilder metrics_page_;
   PageBuilder requests_page_;  // Requests and use (/metric); has no plan where that page is off.
-  std::vector<Value> slots_;   // Of the first page, then of the second.
+  std::vector<Value> slots_;   // Numbers of the first page, then of the second.
   size_t first_requests_slot_ = 0;
-  TextRenderer renderer_;  // Of the first page.
+  TextRenderer renderer_;  // Renders the first page.
   size_t last_series_ = 0;
   uint64_t left_out_total_ = 0;  // Series that the budget left out, summed over all pages.
   double last_tick_seconds_ = 0;
-  ConditionBasis basis_;                        // Of `condition_`.
-  std::shared_ptr<const Condition> condition_;  // Of the newest page.
+  ConditionBasis basis_;                        // Basis of `condition_`.
+  std::shared_ptr<const Condition> condition_;  // Condition of the newest page.
 
   std::atomic<uint64_t> ticks_ = 0;
   std::atomic<Duration::rep> last_ended_ = 0;

@@ -13,7 +13,7 @@
 namespace podgpu {
 
 struct TopAddress {
-  std::string url;   // As shown.
+  std::string url;   // The address as it is shown.
   std::string host;  // A name or a numeric address, without brackets; empty for a socket.
   uint16_t port = 0;
   std::string unix_path;

@@ -40,7 +40,7 @@ char32_t TakeLetter(std::string_view& text) {
   return letter;
 }
 
-// Whether every terminal gives the letter one column.
+// Returns whether every terminal gives the letter one column.
 bool IsOneColumn(char32_t letter) {
   constexpr char32_t kSoftHyphen = 0xAD;
   const bool is_latin = (letter >= U' ' && letter <= U'~') ||
@@ -53,7 +53,7 @@ char32_t InAscii(char32_t letter) {
   if (letter >= kLowestBar && letter <= kFullBar) {
     return kLevels[letter - kLowestBar];
   }
-  if (letter > kFullBar && letter <= kThinnestBar) {  // From seven eighths down to one.
+  if (letter > kFullBar && letter <= kThinnestBar) {  // The bars from seven eighths down to one.
     return kLevels[kThinnestBar - letter];
   }
   if (letter == kCut) {

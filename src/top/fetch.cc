@@ -21,7 +21,7 @@ bool IsNumeric(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), &bytes) == 1;
 }
 
-// The last part of "connecting: Connection refused", with a small first letter.
+// Returns the last part of "connecting: Connection refused", with a small first letter.
 std::string ShortFailure(const Status& status) {
   std::string text(status.message());
   if (absl::IsUnavailable(status) && text.starts_with("connecting: ")) {

@@ -132,7 +132,7 @@ std::string FleetHead(const FleetModel& model) {
   return text;
 }
 
-// Two panes: the other keys of panes mean the nodes too.
+// Returns the pane: there are two, and the other keys of panes mean the nodes too.
 Pane FleetPane(const TopView& view) {
   return view.pane == Pane::kPods ? Pane::kPods : Pane::kProcesses;
 }

@@ -34,7 +34,7 @@ Canvas DrawFleet(const FleetModel& model, const TopView& view, Size size, bool a
 std::string DrawFleetOnce(const FleetModel& model, const TopView& view, size_t columns, bool ascii);
 PressContext FleetContext(const FleetModel& model, const TopView& view, Size size);
 
-// Of Pane::kPods; each other pane has the nodes.
+// Makes the table of pods for Pane::kPods, and the table of nodes for each other pane.
 PaneTable FleetTable(Pane pane, const FleetStatus& fleet, const TopView& view, int64_t now_ms);
 
 }  // namespace podgpu

@@ -25,7 +25,7 @@ bool IsStacked(Size size) {
   return size.columns >= kStackedFrom.columns && size.rows >= kStackedFrom.rows;
 }
 
-// "8 GPUs: 6 ok 1 degr 1 lost"
+// Returns for example "8 GPUs: 6 ok 1 degr 1 lost".
 std::string Counts(const NodeStatus& status, bool is_wide) {
   constexpr std::string_view kOrder[] = {"ok", "degraded", "unresponsive", "lost", "recovering"};
   std::string text =
@@ -132,7 +132,7 @@ Silence SilenceOf(const TopModel& model) {
           model.next_try_in_ms};
 }
 
-// "GPU 3 lost 2m15s: XID 79, left the PCIe bus. Reboot the node."
+// Returns for example "GPU 3 lost 2m15s: XID 79, left the PCIe bus. Reboot the node."
 std::string FaultText(const NodeStatus& status, const StatusFault& fault, int64_t now_ms) {
   std::string text = fault.text;
   const size_t cause = fault.text.find(": ");
@@ -168,8 +168,8 @@ std::string FootText(const NodeStatus& status, int64_t now_ms) {
                                 : MissingText(status.missing.front()) + more(status.missing.size());
 }
 
-// A line for each fault and each missing value; what the verdict of a node without GPUs says is not
-// repeated.
+// Returns a line for each fault and each missing value; what the verdict of a node without GPUs
+// says is not repeated.
 std::vector<std::string> AllNotes(const NodeStatus& status, int64_t now_ms) {
   std::vector<std::string> notes;
   for (const StatusFault& fault : status.faults) {

@@ -16,7 +16,7 @@
 
 namespace podgpu {
 
-// What top knows at one moment.
+// The facts that top knows at one moment.
 struct TopModel {
   std::optional<NodeStatus> status;  // Absent before the first answer.
   std::string url;
@@ -25,11 +25,11 @@ struct TopModel {
 
   // The failure of the newest request; empty while the node answers.
   std::string failure;
-  int64_t silent_for_ms = 0;  // Since the last answer, or since the start.
+  int64_t silent_for_ms = 0;  // Time since the last answer, or since the start.
   int64_t next_try_in_ms = 0;
 
   std::optional<Explanation> explanation;
-  uint32_t explained_gpu = 0;  // Of `explanation`.
+  uint32_t explained_gpu = 0;  // The GPU that `explanation` is about.
 
   // Call only after the first answer.
   const NodeStatus& shown() const {
@@ -37,7 +37,7 @@ struct TopModel {
   }
 };
 
-// How the terminal shows things.
+// Properties of the terminal.
 struct Look {
   bool ascii = false;
 };
@@ -47,21 +47,21 @@ Canvas DrawTop(const TopModel& model, const TopView& view, Size size, const Look
 // All rows as plain text, without keys and selection: --once.
 std::string DrawOnce(const TopModel& model, const TopView& view, size_t columns, const Look& look);
 
-// The GPU that the pane Explain explains: the selected one, else that of the selected row, else
-// that of the worst fault, else the first.  Absent without GPUs.
+// Returns the GPU that the pane Explain explains: the selected one, else that of the selected row,
+// else that of the worst fault, else the first.  Absent without GPUs.
 std::optional<uint32_t> GpuToExplain(const NodeStatus& status, const TopView& view, int64_t now_ms);
 
-// Which parts of a status a frame of this size shows.
+// The parts of a status that a frame of this size shows.
 struct ShownParts {
   bool processes = false, history = false, explanation = false;
   bool operator==(const ShownParts&) const = default;
 };
 ShownParts PartsOf(const TopView& view, Size size);
 
-// What a key may refer to now.
+// Returns the rows and columns to which a key may refer now.
 PressContext ContextOf(const TopModel& model, const TopView& view, Size size);
 
-// The status without its measured values: what is left when it is too old.
+// Returns the status without its measured values, for a status that is too old.
 NodeStatus WithoutValues(NodeStatus status);
 
 }  // namespace podgpu

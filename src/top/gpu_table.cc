@@ -13,14 +13,14 @@
 namespace podgpu {
 namespace {
 
-// How the node begins its words about owners that it cannot tell.
+// The beginning of the node's words about owners that it cannot tell.
 constexpr std::string_view kNotKnown = "not known";
 constexpr size_t kPlotCells = 30;
 constexpr int64_t kPlotCellMs = 2'000;
 constexpr size_t kBarCells = 10;
 constexpr double kEighths = 8;
 
-// What a cell is drawn from.
+// The facts that a cell is drawn from.
 struct GpuContext {
   const NodeStatus& status;
   const StatusGpu& gpu;
@@ -36,8 +36,8 @@ struct GpuCell {
 
 struct GpuColumn {
   std::string_view head;
-  size_t gap;    // Before it.
-  size_t width;  // 0: what the other columns leave.
+  size_t gap;    // Columns before it.
+  size_t width;  // 0: all that the other columns leave.
   bool is_left;
   bool dash_is_left;
   int dropped_as;  // 1: the first that a narrower terminal loses; 0: never.
@@ -51,7 +51,7 @@ GpuCell Ratio(std::optional<double> ratio) {
   return {PercentWord(ratio), ratio && *ratio < kLittle ? Ink::kDim : Ink::kPlain};
 }
 
-// Whether the driver gives residency alone, in place of the activity of the SMs.
+// Returns whether the driver gives residency alone, in place of the activity of the SMs.
 bool HasResidencyAlone(const NodeStatus& status) {
   const auto has = [&status](std::optional<double> StatusGpu::*ratio) {
     return std::ranges::any_of(status.gpus,
@@ -242,7 +242,7 @@ constexpr GpuColumn kWattsAlone = {"W", 1, 4, false, false, 0, DrawWatts};
 
 struct Layout {
   std::vector<GpuColumn> columns;
-  size_t name_width = 0;  // Of the first column.
+  size_t name_width = 0;  // Width of the first column.
   size_t fixed = 0;       // Columns of all but the owner.
   bool is_wide = false;
 };
@@ -251,7 +251,7 @@ std::string NameOf(const StatusGpu& gpu, const StatusInstance& instance) {
   return absl::StrFormat("%d:%d", gpu.index, instance.gpu_instance_id);
 }
 
-// Of the longest name, such as "6:10".
+// Returns the width of the longest name, such as "6:10".
 size_t NameWidth(const NodeStatus& status) {
   size_t width = std::string_view("GPU").size();
   for (const StatusGpu& gpu : status.gpus) {
@@ -320,7 +320,7 @@ void DrawGpuRow(const Layout& layout, const GpuContext& context, std::string_vie
   }
 }
 
-// By their numbers; the driver lists them in another order.
+// Returns the instances by their numbers; the driver lists them in another order.
 std::vector<const StatusInstance*> InstancesOf(const StatusGpu& gpu) {
   std::vector<const StatusInstance*> instances;
   instances.reserve(gpu.instances.size());

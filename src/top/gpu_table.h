@@ -20,7 +20,7 @@ size_t GpuRows(const NodeStatus& status);
 size_t DrawGpus(const NodeStatus& status, int64_t now_ms, size_t row, size_t most_rows,
                 Canvas& canvas);
 
-// Whether a plot is drawn at this width, so the history is needed.
+// Returns whether a plot is drawn at this width, so the history is needed.
 bool ShowsPlot(size_t columns);
 
 }  // namespace podgpu

@@ -11,11 +11,12 @@ constexpr char kEscapeByte = '\x1b';
 constexpr size_t kLongestSequence = 32;  // No terminal sends longer ones for a key.
 
 struct NamedSequence {
-  std::string_view bytes;  // After Esc.
+  std::string_view bytes;  // The bytes after Esc.
   Key key;
 };
 
-// Of xterm and the Linux console (ctlseqs of XTerm 379, console_codes(4)), in both cursor modes.
+// The sequences of xterm and the Linux console (ctlseqs of XTerm 379, console_codes(4)), in both
+// cursor modes.
 constexpr NamedSequence kSequences[] = {
     {"[A", Key::kUp},      {"OA", Key::kUp},        {"[B", Key::kDown}, {"OB", Key::kDown},
     {"[5~", Key::kPageUp}, {"[6~", Key::kPageDown}, {"[H", Key::kHome}, {"OH", Key::kHome},

@@ -36,7 +36,7 @@ class KeyDecoder {
   std::vector<KeyPress> Take(std::string_view bytes);
   // Returns Esc if it was pressed alone.
   std::vector<KeyPress> Flush();
-  // Whether an incomplete key waits for more bytes.
+  // Returns whether an incomplete key waits for more bytes.
   bool is_waiting() const { return !pending_.empty(); }
 
  private:

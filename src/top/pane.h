@@ -16,7 +16,7 @@ struct PaneArea {
 // Draws the names of the panes; with `alone` only the name of `pane`.
 void DrawPaneBar(const TopView& view, Pane pane, bool alone, std::string_view note, size_t row,
                  Canvas& canvas);
-// "sort: W, descending", with what limits the rows.
+// Returns for example "sort: W, descending", and the conditions that limit the rows.
 std::string NoteOn(const PaneTable& table, const TopView& view);
 
 // Draws head and rows.  The page with the selected row is shown.

@@ -46,7 +46,7 @@ PaneCell GpusCell(const std::vector<uint32_t>& gpus) {
   return Number(GpusWord(gpus), gpus.empty() ? std::nullopt : std::optional<double>(gpus.front()));
 }
 
-// Whether an idle spell of one of these GPUs is older than the exporter.
+// Returns whether an idle spell of one of these GPUs is older than the exporter.
 bool IsLonger(const NodeStatus& status, const std::vector<uint32_t>& gpus) {
   return std::ranges::any_of(status.gpus, [&](const StatusGpu& gpu) {
     return gpu.idle_for_longer && std::ranges::find(gpus, gpu.index) != gpus.end();

@@ -19,7 +19,7 @@ namespace podgpu {
 
 struct PaneColumn {
   std::string_view title;
-  size_t width = 0;  // With the gap before it; 0: what the other columns leave.
+  size_t width = 0;  // Width with the gap before it; 0: all that the other columns leave.
   bool is_left = false;
   bool rises = false;            // Its own order is ascending.
   bool sheds_namespace = false;  // A cell that is too long loses what stands before "/" first.
@@ -27,7 +27,7 @@ struct PaneColumn {
 
 struct PaneCell {
   std::string text;
-  std::optional<double> number;  // What it is ordered by; absent: by its text, a dash last.
+  std::optional<double> number;  // The value that orders rows; absent: the text does, a dash last.
   Ink ink = Ink::kPlain;
 };
 
@@ -35,7 +35,7 @@ struct PaneRow {
   std::string key;  // Names the row for the selection.
   std::vector<PaneCell> cells;
   std::string pod_namespace;
-  std::string searched;  // What the filter searches.
+  std::string searched;  // The text that the filter searches.
   std::optional<uint32_t> gpu;
   bool is_idle = false;
   bool is_rest = false;  // The unattributed rest: last, and in each selection of rows.
@@ -48,7 +48,7 @@ struct PaneTable {
   bool is_rising = false;
 };
 
-// Of `pane`, which is not kExplain.  `now_ms` is the node's time.
+// Returns the table of `pane`, which is not kExplain.  `now_ms` is the node's time.
 PaneTable TableOf(Pane pane, const NodeStatus& status, const TopView& view, int64_t now_ms);
 
 // Removes the rows that the view does not show, and orders the others.
@@ -57,7 +57,7 @@ void ArrangeRows(const TopView& view, const PaneOrder& order, PaneTable& table);
 // The namespaces of all pods, sorted.
 std::vector<std::string> NamespacesOf(const NodeStatus& status);
 
-// "apportioned by SM time", "measured: the only process on the GPU", ...
+// Returns for example "apportioned by SM time" or "measured: the only process on the GPU".
 std::string_view MethodWords(std::string_view method);
 
 }  // namespace podgpu

@@ -27,9 +27,9 @@ struct FleetNodeRow {
 
 struct FleetPodRow {
   std::string pod_namespace, pod;
-  uint32_t gpus = 0;                    // That it holds, alone or with others.
-  uint32_t idle_gpus = 0;               // Of them.
-  std::optional<int64_t> idle_since_s;  // The oldest.
+  uint32_t gpus = 0;                    // GPUs that it holds, alone or with others.
+  uint32_t idle_gpus = 0;               // The idle ones of these GPUs.
+  std::optional<int64_t> idle_since_s;  // Start of the oldest idle time.
   // Sum over its idle GPUs of (T - since): `idle_gpus` times T minus this, for any later T.
   int64_t idle_since_sum_s = 0;
   uint64_t memory_used_mib = 0;

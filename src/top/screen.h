@@ -16,7 +16,7 @@ class Screen {
   // Returns the bytes that make the terminal show `canvas`; all of it the first time, after Forget
   // and after a change of its size.
   std::string Update(const Canvas& canvas, bool colour);
-  // What the terminal shows is no longer known.
+  // Forgets what the terminal shows, so the next Update writes all of it.
   void Forget() { shown_.reset(); }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int64_t kMillisecond = 1'000;  // In microseconds.
+constexpr int64_t kMillisecond = 1'000;  // A millisecond in microseconds.
 constexpr std::string_view kExplainPath = "/api/v1/explain?gpu=";
 constexpr int kTicksBetweenExplanations = 5;
 constexpr int kUnchanged = 304;

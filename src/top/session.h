@@ -36,7 +36,7 @@ class TopSession {
     return is_fleet_ ? fleet_.fleet.has_value() : node_.status.has_value();
   }
   const std::string& failure() const { return link_.failure(); }
-  // When the loop must look again: a request is due, or a second has passed.
+  // Returns the time at which the loop must look again: a request is due, or a second has passed.
   Instant NextWake() const;
 
  private:
@@ -52,9 +52,9 @@ class TopSession {
   TopModel node_;
   FleetModel fleet_;
   Link link_;
-  std::string status_path_, etag_;  // Of the last status.
-  Instant status_at_;               // When it was received.
-  int64_t node_ms_at_ = 0;          // The server's time then.
+  std::string status_path_, etag_;  // Path and ETag of the last status.
+  Instant status_at_;               // Time at which it was received.
+  int64_t node_ms_at_ = 0;          // The server's time at that moment.
   bool is_withdrawn_ = false;       // The values were too old and are removed.
   int since_explained_ = 0;         // Ticks.
   bool wants_status_first_ = true;

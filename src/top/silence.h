@@ -10,12 +10,12 @@ namespace podgpu {
 
 // A server that has given no answer for a while, and why.
 struct Silence {
-  std::string name;     // Of the node, or the URL before the first answer.
-  std::string failure;  // Of the newest request.
+  std::string name;     // Name of the node, or the URL before the first answer.
+  std::string failure;  // Failure of the newest request.
   int64_t silent_for_ms = 0, next_try_in_ms = 0;
 };
 
-// "podgpu top NAME  no answer for 7 s (connection refused), next try in 2 s"
+// Returns for example "podgpu top NAME  no answer for 7 s (connection refused), next try in 2 s".
 std::string SilenceText(const Silence& silence);
 
 }  // namespace podgpu

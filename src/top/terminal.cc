@@ -16,7 +16,7 @@ constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 constexpr int kCrashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-// What the handler of crashes restores.  A handler can reach nothing but a global.
+// The settings that the handler of crashes restores.  A handler can reach nothing but a global.
 struct Crash {
   int input = -1, output = -1;
   termios before{};

@@ -20,17 +20,17 @@ struct TopOptions {
   bool is_fleet = false;
   bool once = false;
   bool json = false;
-  bool ascii = false;  // Also without a UTF-8 locale.
+  bool ascii = false;  // Set also without a UTF-8 locale.
   bool colour = true;
   std::chrono::milliseconds interval{1'000};
   std::string web_config, ca_file;
-  size_t columns = 120;  // Of --once.
+  size_t columns = 120;  // Width for --once.
 };
 
-// What main.cc finds out about the terminal.
+// The facts about the terminal that main.cc finds out.
 struct TopTerminal {
   int input = 0, output = 1;
-  bool is_terminal = false;  // Both are one, and it is not dumb.
+  bool is_terminal = false;  // Both are a terminal, and it is not dumb.
 };
 
 // Returns the exit code: 0, 1 if nothing answered, 2 for wrong use.

@@ -72,7 +72,7 @@ void ShowPane(Pane pane, TopView& view) {
   view.shows_help = false;
 }
 
-void Leave(TopView& view) {  // Esc: one step back.
+void Leave(TopView& view) {  // Goes one step back, for Esc.
   if (view.shows_help || view.shows_detail) {
     view.shows_help = view.shows_detail = false;
   } else if (!view.filter.empty()) {

@@ -22,7 +22,7 @@ namespace podgpu {
 enum class Pane : uint8_t { kPods, kProcesses, kEnergy, kExplain };
 inline constexpr size_t kPanes = 4;
 
-// Which column orders the rows of a pane; -1: its own order.
+// The column that orders the rows of a pane; -1: the pane has its own order.
 struct PaneOrder {
   int column = -1;
   bool is_reversed = false;
@@ -48,7 +48,7 @@ struct TopView {
   const std::string& selection() const { return selected[static_cast<size_t>(pane)]; }
 };
 
-// Whether a filter lets a text through.  An invalid regular expression lets all through.
+// Tells whether a filter accepts a text.  An invalid regular expression accepts all texts.
 class RowFilter {
  public:
   explicit RowFilter(std::string_view filter);
@@ -63,15 +63,16 @@ class RowFilter {
 
  private:
   struct Expression;
-  std::string part_;  // Lower case.
+  std::string part_;  // In lower case.
   std::unique_ptr<Expression> expression_;
   std::string error_;
 };
 
 enum class PressResult : uint8_t { kNothing, kChanged, kQuit };
 
-// Applies a key.  `rows` are the keys of the pane's rows in their order, `sortable` the columns by
-// which it can be ordered, `sorted_by` the column of now, `namespaces` those of the rows.
+// The input of Press, which applies a key: `rows` are the keys of the pane's rows in their order,
+// `columns` the number of columns by which it can be ordered, `sorted_by` the present one, and
+// `namespaces` are those of the rows.
 struct PressContext {
   std::vector<std::string> rows;
   int columns = 0, sorted_by = 0;
