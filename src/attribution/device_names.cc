@@ -74,6 +74,8 @@ std::optional<EntityId> DeviceNames::OnlyInstance(std::string_view parent_uuid,
         topology_.gpus[instance->gpu].uuid != parent_uuid) {
       continue;
     }
+    // Two instances have this profile, and nothing tells which one is meant: a wrong owner is worse
+    // than none.
     if (found) {
       return std::nullopt;
     }

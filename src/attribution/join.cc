@@ -45,10 +45,10 @@ ResourceKind Classify(std::string_view resource, const JoinOptions& options) {
 struct Match {
   DeviceNames::Found found;
   DeviceId id;
-  // The whole id is tried first: the digits at the end may be the last group of a UUID. Only then
-  // may they be the number of a share.
 };
 
+// The whole id is tried first: the digits at the end may be the last group of a UUID. Only then may
+// they be the number of a share.
 Match FindDevice(const DeviceNames& names, std::string_view text) {
   DeviceId id = ParseDeviceId(text);
   DeviceNames::Found found = names.Find(id);
@@ -97,6 +97,8 @@ Owners Join(const Topology& topology, std::span<const Allocation> allocations,
     const ResourceKind kind = Classify(allocation.resource, options);
     const Match match =
         kind == ResourceKind::kOther ? Match() : FindDevice(names, allocation.device_id);
+    // Not every nvidia.com resource is a GPU (HAMi's nvidia.com/gpumem is not), and an index
+    // matches on every node. So of an unknown resource only a UUID is believed.
     if (kind == ResourceKind::kOther || (kind == ResourceKind::kRenamed && !NamesAUuid(match.id))) {
       if (names.HasUuidIn(allocation.device_id)) {
         owners.unnamed_resources.push_back(allocation.resource);
@@ -123,6 +125,8 @@ Owners Join(const Topology& topology, std::span<const Allocation> allocations,
   return owners;
 }
 
+// The kubelet lists pods and devices in a random order. Sorted owners are equal for equal facts, so
+// a change of the order alone makes no new plan of the page.
 void SortOwners(Owners& owners) {
   for (std::vector<Owner>& of_entity : owners.by_entity) {
     SortUnique(of_entity, &SortKey);

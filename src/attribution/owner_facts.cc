@@ -26,6 +26,8 @@ const ApiObject* PodOf(const Owner& owner, const OwnerFacts& facts) {
 void AddPodMetadata(const OwnerFacts& facts, const JoinOptions& options, Owners& owners) {
   std::map<std::string, SelectedLabels> selected;
   for (std::vector<Owner>& of_entity : owners.by_entity) {
+    // A kubelet before 1.34 lists an ended pod until it admits another. The API server tells the
+    // end.
     std::erase_if(of_entity, [&](const Owner& owner) {
       const ApiObject* const pod = PodOf(owner, facts);
       return pod != nullptr && pod->has_ended;
@@ -66,6 +68,8 @@ Owners JoinAllocations(const Topology& topology, const OwnerFacts& facts,
   if (split.chosen.empty()) {
     return owners;
   }
+  // Here the resources of the choices count as GPUs, because a scheduler named the GPU. In the join
+  // above they do not: the kubelet's id may be of another GPU.
   JoinOptions of_chosen = options;
   of_chosen.extra_resource_names.insert(of_chosen.extra_resource_names.end(),
                                         split.resources.begin(), split.resources.end());

@@ -28,6 +28,8 @@ const std::vector<std::string>* ChoiceFor(const Allocation& allocation, const Ap
       allocation.device_id.starts_with("MIG-")) {
     return nullptr;
   }
+  // A pod that is younger than the kubelet's answer is another pod with the same name, so its
+  // annotation does not count for this allocation.
   const std::string name = allocation.pod_namespace + "/" + allocation.pod;
   const auto pod = pods.find(name);
   if (pod == pods.end() || std::ranges::binary_search(younger_pods, name)) {
@@ -41,6 +43,8 @@ const std::vector<std::string>* ChoiceFor(const Allocation& allocation, const Ap
 
 }  // namespace
 
+// The kubelet lists an allocation for each id of each resource, while a scheduler makes one choice
+// for the container. So one choice replaces all of these allocations.
 ChosenAllocations ApplySchedulerChoices(std::span<const Allocation> allocations,
                                         const ApiObjects& pods,
                                         std::span<const std::string> younger_pods) {

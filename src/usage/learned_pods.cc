@@ -120,6 +120,8 @@ void LearnedPods::NameContainers(const Places& places, const Owners& owners) {
     if (id.empty() || pod == nullptr) {
       continue;
     }
+    // A device that no container of this pod holds alone adds an empty name.  One such device
+    // leaves the container without a name, since a wrong name is worse than none.
     std::set<std::string> names;
     for (const uint16_t entity : pod_and_entities.second) {
       const Owner* const owner = SoleOwner(owners.by_entity[entity]);

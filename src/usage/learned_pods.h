@@ -51,7 +51,7 @@ class LearnedPods {
   // The devices of running processes, by uid and by container id; and every uid that has a row.
   struct Places {
     std::map<std::string, Entities> of_pods;
-    // With the uid of the container's pod.
+    // Devices by container id, with the uid of the container's pod.
     std::map<std::string, std::pair<std::string, Entities>> of_containers;
     std::set<std::string> uids;
   };

@@ -100,7 +100,8 @@ class Naming {
 
   const NamingFacts& facts_;
   const ProcessNames& before_;
-  std::map<std::string, const ApiObject*> pods_;  // By uid; a static pod by the hash of its file.
+  // Pods by uid; static ones by the hash of their file.
+  std::map<std::string, const ApiObject*> pods_;
   ProcessNames names_;
 };
 
