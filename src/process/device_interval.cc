@@ -45,6 +45,8 @@ void Gather(std::vector<Part>& parts) {
 }  // namespace
 
 void OpenInterval::Add(const DeviceInterval& interval) {
+  // The worst of several readings decides. If one had no list or no samples, the weights of the
+  // others would leave out a process that was busy in that one.
   residents_known = residents_known && interval.residents_known;
   samples = std::max(samples, interval.samples);
   residents.insert(residents.end(), interval.residents.begin(), interval.residents.end());

@@ -77,6 +77,8 @@ void Ledger::Record(const DeviceInterval& interval) {
       ++account.energy.restarts;
     }
   }
+  // This also holds after a restart of the counter: its growth across the restart is unknown, so
+  // counting starts again at the new value.
   account.counter_mj = interval.counter_mj;
   account.counted_at = interval.at;
   open.Clear();
@@ -106,7 +108,9 @@ void Ledger::ShareIdle(const DeviceInterval& interval, const OpenInterval& open,
 
 void Ledger::ShareActive(const OpenInterval& open, uint64_t active_mj, Bill& bill) {
   // Order of precedence: unknown or no residents, a single process, measured MIG instances, then SM
-  // time of processes, and equal parts only where the driver has no samples at all.
+  // time of processes, and equal parts only where the driver has no samples at all.  A single
+  // process needs no samples: the energy is its own.  Samples that are missing in one reading are
+  // no reason for equal parts, which would charge an idle process.
   if (!open.residents_known || open.residents.empty()) {
     bill.energy.unattributed_mj += active_mj;
     return;
@@ -154,7 +158,9 @@ void Ledger::ShareByInstance(const OpenInterval& open, uint64_t active_mj, Bill&
   }
 }
 
-// Shares among sharers_, which are all in one instance.
+// Shares among sharers_, which are all in one instance.  The energy of the instance follows from
+// its measured activity, and so does that of its only process.  Equal parts of several are not
+// measured, so they count as `equal` and not as `mig_activity`.
 void Ledger::ShareWithinInstance(BusySamples samples, uint64_t energy_mj, Bill& bill) {
   if (sharers_.size() <= 1) {
     ShareEqually(energy_mj, EnergyMethod::kMigActivity, bill);
@@ -232,6 +238,8 @@ void Ledger::GiveIdle(PodNumber pod, uint64_t energy_mj, DeviceNumber device) {
   it->second += energy_mj;
 }
 
+// The energy must stay on the page, so that the rows of a pod add up to the pod.  An amount of 0
+// makes no entry, because each entry is a row.
 void Ledger::Forget(const ProcessOnDevice& process) {
   const auto it = processes_.find(process);
   if (it == processes_.end()) {
@@ -245,6 +253,8 @@ void Ledger::Forget(const ProcessOnDevice& process) {
   processes_.erase(it);
 }
 
+// The energy of the pod moves to no pod: without it the rows of the GPU would no longer add up to
+// the growth of its counter.
 void Ledger::Forget(PodNumber pod) {
   for (auto& [device, account] : devices_) {
     for (Resident& resident : account.open.residents) {

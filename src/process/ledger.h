@@ -49,7 +49,8 @@ struct DeviceEnergy {
   EnergyByMethod by_method{};  // Energy of listed processes, and idle energy that pods received.
   uint64_t unattributed_mj = 0;
   uint64_t outside_kubernetes_mj = 0;
-  uint64_t restarts = 0;  // How often the counter fell, or grew by more than a GPU can draw.
+  // Number of times that the counter fell, or grew by more than a GPU can draw.
+  uint64_t restarts = 0;
   uint64_t TotalMj() const { return SumMj(by_method) + unattributed_mj + outside_kubernetes_mj; }
 };
 

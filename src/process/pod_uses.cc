@@ -22,7 +22,9 @@ bool IsBusy(const ProcessRow& row, const DeviceReading& device) {
          });
 }
 
-// Returns whether the pod was active since the last reading, or nothing when that is unknown.
+// Returns whether the pod was active since the last reading, or nothing when that is unknown. A pod
+// without processes is idle without a measurement. Unmeasured time of a pod with processes may be
+// either, so it counts as neither.
 std::optional<bool> WasActive(const PodUse::Now& now, const DeviceReading& device) {
   const bool is_measured = device.samples == BusySamples::kMeasured || !device.instances.empty();
   if (!device.listed || (now.runs && !now.is_busy && !is_measured)) {

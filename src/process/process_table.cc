@@ -14,7 +14,7 @@ constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
 // start and end many times a second would fill the page.
 constexpr size_t kMostRowsWithEnded = 1'000;
 
-// How much is known of the place of a process: an identity is replaced only by a better one.
+// Degrees of knowledge about the place of a process: an identity is replaced only by a better one.
 enum class PlaceKnown : uint8_t { kNothing, kNoContainer, kContainer, kPod };
 
 PlaceKnown KnownOf(const ProcessIdentity* identity) {
@@ -84,7 +84,8 @@ bool HaveSameLabels(const ProcessRow& a, const ProcessRow& b) {
 }
 
 // Returns whether another process with this pid takes the labels of `it`: a running process before
-// an ended one, the newer before the older.
+// an ended one, the newer before the older.  The start time is no label, so two processes with one
+// pid may have the same labels, and a page must not have a series twice.
 bool IsReplaced(const ProcessTable::Rows& rows, ProcessTable::Rows::const_iterator it) {
   const auto takes = [it](const ProcessTable::Rows::value_type& other) {
     return !it->second.active && HaveSameLabels(it->second, other.second) &&
