@@ -34,6 +34,8 @@ void FreshnessTracker::Judge(size_t index, SampleVerdict verdict, Instant read_a
     return;
   }
   gpu.no_value_since = gpu.no_value_since.value_or(read_at);
+  // Missing samples do not end the state. A restarted engine has none at first, which would look
+  // like a GPU that has just been found, although nothing has come from this GPU.
   gpu.is_unresponsive = gpu.is_unresponsive || verdict.state == SampleState::kStale ||
                         read_at - *gpu.no_value_since >= patience_;
   freshness_.unresponsive[index] = gpu.is_unresponsive;
@@ -44,6 +46,8 @@ void FreshnessTracker::Judge(size_t index, SampleVerdict verdict, Instant read_a
 void FreshnessTracker::JudgeLoss(size_t index, const Grid& grid) {
   TrackedGpu& gpu = gpus_[index];
   const DeviceLoss seen = LossIn(grid, index);
+  // A worse loss counts at once. Only throttling stays for a while after it was last seen: a
+  // remapping does not begin and end each second.
   const bool stays =
       IsThrottling(gpu.loss) && seen < gpu.loss && grid.read_at - gpu.lost_at < kThrottlingStays;
   if (!stays) {
@@ -62,6 +66,7 @@ void FreshnessTracker::TakeTopology(const std::shared_ptr<const Topology>& topol
   gpus.reserve(topology->gpus.size());
   for (const Gpu& gpu : topology->gpus) {
     const auto known = std::ranges::find_if(gpus_, [&](const TrackedGpu& tracked) {
+      // GPUs without a UUID are told apart by their number.
       return tracked.uuid == gpu.uuid && (!gpu.uuid.empty() || tracked.gpu_id == gpu.gpu_id);
     });
     gpus.push_back(known == gpus_.end() ? TrackedGpu{} : std::move(*known));

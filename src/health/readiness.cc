@@ -62,6 +62,7 @@ GpuTally Tally(const ConditionBasis& basis) {
       Count(i, tally.awaited, tally.first_awaited);
     } else if (is_judged && basis.freshness.excused[i] &&
                basis.freshness.reasons[i] != Absence::kNotRead) {
+      // With kNotRead no field of this GPU is read: it lacks nothing, so it counts as served.
       Count(i, tally.resting, tally.first_resting);
     } else if (IsMisread(*basis.topology, i)) {
       Count(i, tally.misread, tally.first_misread);
@@ -129,7 +130,9 @@ bool ServesNothing(const GpuTally& tally) {
          tally.served() + tally.awaited + tally.resting + tally.never_sampled == 0;
 }
 
-// Judges a node whose newest reading is fresh and lists a GPU.
+// Judges a node whose newest reading is fresh and lists a GPU. The verdict names one reason. An
+// awaited GPU is the last of them, because the next reading may have its value; the log waits for
+// that reading (`may_pass`).
 Readiness JudgeGpus(const ConditionBasis& basis) {
   const GpuTally tally = Tally(basis);
   const std::string rest = Rest(basis, tally);

@@ -9,6 +9,7 @@ bool RescanTrigger::Note(const Grid& grid) {
   has_numbers_.resize(columns);
   for (uint16_t column = 0; column < columns; ++column) {
     const bool has_number = grid.HasCurrentNumbers(EntityId{column});
+    // In a new epoch the columns are other devices, and a difference means nothing.
     if (!is_new_epoch && has_number != has_numbers_[column]) {
       rescans_left_ = kRescans;
     }
