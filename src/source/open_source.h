@@ -31,7 +31,7 @@ struct SourceOptions {
   SourceKind kind = SourceKind::kAuto;
   std::string dcgm_library;         // Path of libdcgm; empty: search.
   std::string nvml_library;         // Path of libnvidia-ml; empty: search.
-  std::string proc_root = "/proc";  // With the host's pids.
+  std::string proc_root = "/proc";  // A /proc with the host's pids.
   bool enable_accounting = false;   // Switch NVML's process accounting on.
   const Files* sysfs =
       nullptr;          // Tells which devices are suspended; may be null; outlives the source.

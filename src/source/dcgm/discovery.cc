@@ -101,7 +101,8 @@ bool SameNode(const MigNode& a, const MigNode& b) {
          a.compute_instance_id == b.compute_instance_id;
 }
 
-// The profile of a misread instance is not read; it keeps its previous profile.
+// The profile of a misread instance is not read; it keeps its previous profile.  The engine would
+// answer with the name of an instance of another GPU.
 void KeepMisreadProfiles(const std::vector<GpuInstance>& read_before, Topology& topology) {
   for (GpuInstance& instance : topology.instances) {
     const auto before = std::ranges::find_if(read_before, [&](const GpuInstance& old) {
@@ -130,6 +131,8 @@ void DcgmDiscovery::ForgetEngine() {
 StatusOr<Topology> DcgmDiscovery::Discover(dcgmHandle_t handle) {
   Topology topology;
   PODGPU_RETURN_IF_ERROR(ReadGpus(handle, topology));
+  // Instances refer to their GPU by its index, so the list of GPUs is complete and sorted before
+  // the instances are read.
   seen_.AddLost(topology);
   std::ranges::sort(topology.gpus, {}, &Gpu::gpu_id);
   PODGPU_RETURN_IF_ERROR(ReadInstances(handle, topology));
@@ -175,6 +178,8 @@ StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id, bool&
   known.gpu.gpu_id = gpu_id;
   const DeviceState before = known.gpu.state;
   const bool is_lost = state == DeviceState::kLost;
+  // The identity is read once and after each change of the state.  A known GPU that is lost keeps
+  // its identity, because the engine then reports only a part of it.
   if (known.gpu.uuid.empty() || (before != state && !is_lost)) {
     Status identity = ReadIdentity(handle, gpu_id, is_lost, known);
     if (LostConnection(identity)) {
@@ -259,6 +264,8 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
     return absl::InternalError(
         absl::StrFormat("lists %d MIG instances, none of them on a GPU of this node", count));
   }
+  // Names of profiles cost calls, so they are read for a new layout only.  The ids of the profiles
+  // are compared too, because a name depends on them.
   if (std::ranges::equal(nodes, nodes_, SameNode) && profile_ids == profile_ids_ &&
       instances_.size() == topology.instances.size()) {
     for (size_t i = 0; i < instances_.size(); ++i) {

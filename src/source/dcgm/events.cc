@@ -85,6 +85,7 @@ void DcgmEvents::See(const abi::dcgmFieldValue_v2& raw) {
   }
   cell.is_answered = true;
   cell.newest = {raw.ts, raw.value.i64};
+  // A smaller stamp is news too: the clock of the engine was set back.
   cell.has_news = raw.ts != cell.seen_us;
 }
 

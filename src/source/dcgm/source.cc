@@ -65,6 +65,8 @@ StatusOr<Topology> DcgmSource::Discover(PartKinds kinds) {
   if (!topology.ok()) {
     return CheckConnection(topology.status());
   }
+  // Only a restart of the engine gives the instances their right numbers again.  podgpu restarts
+  // the engine in this process alone; for a remote one the topology tells the operator to do it.
   if (std::ranges::none_of(topology->instances, &GpuInstance::is_misread)) {
     misread_.Reset();
   } else if (connection_.is_embedded() && misread_.IsRestartDue(clock_.Now())) {

@@ -193,6 +193,8 @@ Status DcgmWatchedKind::FilterProfiling(dcgmHandle_t handle, std::span<const Wat
     AddReason(result, "no profiling fields" + where_ + ": " + reason);
   }
   for (const size_t i : wanted) {
+    // A list that cannot be read now may be readable later, so Retry asks again.  A field that a
+    // readable list lacks is not asked for again.
     if (!offered || std::ranges::find(*offered, fields[i].id) == offered->end()) {
       states_[i].Refuse(offered ? Absence::kNotSupported : Absence::kNotWatched);
       states_[i].is_refused_by_engine = !offered;
@@ -284,6 +286,7 @@ dcgmReturn_t DcgmWatchedKind::TryWatch(dcgmHandle_t handle, std::span<const Watc
     field_groups_.push_back(made);
     return code;
   }
+  // The groups before the one that failed are watched by now, and the engine would sample them.
   for (const DeviceGroup& group : groups_) {
     library_->api.dcgmUnwatchFields(handle, group.id, made.id);
   }

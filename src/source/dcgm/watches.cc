@@ -208,6 +208,8 @@ Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
     device.kind = static_cast<size_t>(kind - kinds_.begin());
     device.entity = EntityAt(topology, id);
     device.gpu_id = gpu == nullptr ? std::nullopt : std::optional(gpu->gpu_id);
+    // A device that is refused below has its place as well, so it can join this group when it is
+    // back.
     PODGPU_ASSIGN_OR_RETURN(device.group, kind->MakeRoom(handle));
     const GpuInstance* instance = part_ ? nullptr : topology.InstanceOf(id);
     if (instance != nullptr && instance->is_misread) {
@@ -243,6 +245,7 @@ Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
     if (was_lost && !device.is_lost) {
       back.push_back(i);
     }
+    // The loss explains why the engine dropped these watches, and the line about the GPU tells it.
     if (was_lost || device.is_lost) {
       std::erase(repair_.unexplained, i);
     }

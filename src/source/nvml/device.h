@@ -117,7 +117,7 @@ class NvmlDevice {
   std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB; made when needed.
   NvmlAnswers answers_;
   std::vector<abi::nvmlFieldValue_t> values_;      // One for each request.
-  std::vector<abi::nvmlFieldValue_t> unanswered_;  // Those that the driver left out.
+  std::vector<abi::nvmlFieldValue_t> unanswered_;  // Values that the driver left out.
   abi::nvmlReturn_t values_code_ = abi::NVML_SUCCESS;
   // End of the last complete slow pass.  A pass that a lost GPU ends does not count, nor does one
   // that left this device out; otherwise values from before a loss would be shown as fresh.

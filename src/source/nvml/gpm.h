@@ -67,8 +67,8 @@ class NvmlGpm {
 
   // Returns the samples; the next Read begins with a first sample.
   void Pause();
-  // The same for `count` metrics; metrics() then has the code of a board that has none of them, or
-  // NVML_ERROR_NO_DATA.
+  // Does the same for `count` metrics; metrics() then has the code of a board that has none of
+  // them, or NVML_ERROR_NO_DATA.
   void Pause(size_t count);
 
  private:

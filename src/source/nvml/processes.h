@@ -33,7 +33,7 @@
 namespace podgpu {
 
 struct NvmlProcessesOptions {
-  std::string proc_root = "/proc";  // With the host's pids.
+  std::string proc_root = "/proc";  // A /proc with the host's pids.
   const Files* sysfs = nullptr;  // Tells which devices are suspended; may be null; outlives this.
   std::chrono::milliseconds scan_every{5000};  // Interval of the device scans.
   bool enable_accounting = false;              // Switch accounting on when it is off.
