@@ -67,6 +67,8 @@ bool PageBuilder::IsCurrent(const Grid* grid, const std::shared_ptr<const Owners
   if (grid == nullptr) {
     return true;
   }
+  // Each join makes a new object, also when it finds the same owners again.  A comparison costs
+  // less than a new plan.
   const bool same_owners =
       basis_.owners == owners ||
       (basis_.owners != nullptr && owners != nullptr && *basis_.owners == *owners);

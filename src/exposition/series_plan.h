@@ -48,7 +48,7 @@ struct NumberSource {
   }
 };
 
-// How a number is written.
+// The form in which a number is written.
 enum class NumberFormat : uint8_t {
   kDcgm,      // dcgm-exporter's: integers in decimal, doubles with six decimals.
   kShortest,  // The shortest form that reads back equal; integers without a point.

@@ -36,9 +36,12 @@ bool TextRenderer::RenderChanges(const Numbers& numbers, std::string_view last, 
       NumberPlace& place = places_[i];
       const Value value = ValueOf(series.source, numbers);
       if (place.Shows(value)) {
+        // All text behind the last written number moves by the same distance. If the page became
+        // shorter, the difference wraps around and so does the sum, which then is the right place.
         place.begin += static_cast<uint32_t>(page.size() - copied);
         continue;
       }
+      // A line more or less may also mean a header more or less, which only the whole page decides.
       if (!place.is_shown() || !IsNumber(value)) {
         return false;
       }

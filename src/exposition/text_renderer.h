@@ -22,8 +22,8 @@ namespace podgpu {
 
 class TextRenderer {
  public:
-  // Renders and returns the page.  `last` is the result of the last call; any other text has no
-  // effect.  The plan must fit, as in RenderText.
+  // Renders and returns the page.  `last` is the result of the last call, or a text of another
+  // length, which has no effect.  The plan must fit, as in RenderText.
   std::string Render(const std::shared_ptr<const SeriesPlan>& plan, const Grid* grid,
                      std::span<const Value> slots, std::string_view last);
 
