@@ -28,8 +28,8 @@
 namespace podgpu {
 
 enum class ApiCollection : uint8_t {
-  kPods,       // Metadata only.
-  kWholePods,  // With their containers.
+  kPods,       // Only the metadata of pods.
+  kWholePods,  // Pods with their containers.
   kResourceSlices,
   kConfigMap,
   kEndpointSlices,  // Only with a scope.

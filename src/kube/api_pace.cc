@@ -33,6 +33,8 @@ Duration ApiPace::After(const ApiRound& round, Duration lasted) {
       return Duration::zero();
     }
   }
+  // At once only the first time in a row: if each list expires before its watch begins, the loop
+  // would ask without a pause.
   if (round.lists_again && !std::exchange(listed_again_, true)) {
     return Duration::zero();  // Also during an outage: the server is available again.
   }
@@ -42,6 +44,8 @@ Duration ApiPace::After(const ApiRound& round, Duration lasted) {
                                  : std::clamp<Duration>(2 * wait_, kFirstWait, kLongestWait);
   const Duration asked = round.retry_after.value_or(seconds(0));
   const Duration jitter(std::uniform_int_distribution<Duration::rep>(0, wait_.count())(random_));
+  // The random part comes on top of the server's own time, because the server may have told that
+  // time to all instances.
   return std::max(asked, wait_ / 2) + jitter / 2;
 }
 

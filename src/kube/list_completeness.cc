@@ -10,10 +10,14 @@ ListVerdict ListCompleteness::Judge(const PodAllocations& answer, Instant now) {
   const bool has_vanished = had_pods_ && answer.pod_count == 0;
   connection_ = answer.connection;
   was_listed_ = was_listed_ || answer.lists_own_pod;
+  // A new connection restarts the doubt: the kubelet may have started again.  An empty list does
+  // not restart it, otherwise a node without pods would stay in doubt.
   if (is_reconnected || (has_vanished && !doubt_)) {
     doubt_ = Doubt{ContentOf(answer), now, now};
   }
   if (doubt_ && !answer.lists_own_pod) {
+    // Without the API server the list of static pods may stay the same for long, so it would count
+    // as settled.  The own pod is the better sign where it is known.
     if (was_listed_) {
       return ListVerdict::kLacksOwnPod;
     }

@@ -31,7 +31,7 @@ class ListCompleteness {
   static constexpr std::chrono::seconds kSettlesAfter{10};
   static constexpr std::chrono::seconds kLongestDoubt{60};
 
-  // `in_pod`: podgpu runs in a pod, so an empty list is never complete.
+  // `in_pod`: podgpu runs in a pod, so already a first list without pods is in doubt.
   explicit ListCompleteness(bool in_pod) : had_pods_(in_pod) {}
 
   // Call it with each answer once, in order.
