@@ -90,7 +90,7 @@ static_assert(dcgmFieldValue_version2 == 0x02001020);
 using dcgmFieldValueEntityEnumeration_f = int (*)(dcgm_field_entity_group_t, dcgm_field_eid_t,
                                                   dcgmFieldValue_v1*, int count, void* user);
 
-// How dcgmi prints a field; `unit` has room for three letters.
+// The form in which dcgmi prints a field; `unit` has room for three letters.
 struct dcgm_field_output_format_t {
   char shortName[10];
   char unit[4];

@@ -124,7 +124,8 @@ struct dcgmPolicy_v1 {
   int action;
   int validation;
   int response;
-  dcgmPolicyConditionParams_t parms[7];  // In the order of the bits.
+  // One for each bit of `condition`, in the order of the bits.
+  dcgmPolicyConditionParams_t parms[7];
 };
 static_assert(sizeof(dcgmPolicy_v1) == 144 && offsetof(dcgmPolicy_v1, parms) == 32);
 constexpr uint32_t dcgmPolicy_version1 = StructVersion<dcgmPolicy_v1>(1);

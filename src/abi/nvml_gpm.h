@@ -19,7 +19,7 @@ constexpr uint32_t NVML_GPM_SUPPORT_VERSION = 1;
 constexpr uint32_t NVML_GPM_METRICS_GET_VERSION = 1;
 constexpr int NVML_GPM_METRIC_MAX = 333;
 
-// Whether a GPU has GPM; nvmlGpmQueryDeviceSupport.
+// Tells whether a GPU has GPM; nvmlGpmQueryDeviceSupport.
 struct nvmlGpmSupport_t {
   uint32_t version;
   uint32_t isSupportedDevice;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".swp";  // A name that node-exporter does not read.
 constexpr size_t kRandomDigits = 16;          // Digits of TemporaryName().
-constexpr int kMostLinks = 40;                // As many as the kernel follows.
+constexpr int kMostLinks = 40;                // The number of links that the kernel follows, too.
 
 Status FileError(std::string_view path, std::string_view what, int error) {
   return absl::UnavailableError(

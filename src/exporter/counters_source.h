@@ -29,7 +29,7 @@ struct CountersSourceOptions {
   std::optional<ConfigMapName> config_map;  // Nothing: the file alone.
   // API server address and credentials, or the reason they are missing.
   StatusOr<ApiServerOptions> server = absl::FailedPreconditionError("no API server is known");
-  // How long the first Load waits for the ConfigMap.
+  // The time for which the first Load waits for the ConfigMap.
   std::chrono::milliseconds patience{5'000};
 };
 

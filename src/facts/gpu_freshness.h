@@ -27,7 +27,7 @@ inline GpuSet OnlyGpu(size_t index) {
   return index < kMaxJudgedGpus ? GpuSet().set(index) : GpuSet();
 }
 
-// What all readings up to the newest tell about the GPUs of its topology.
+// The result of all readings up to the newest, for the GPUs of its topology.
 struct GpuFreshness {
   GpuSet unresponsive;   // No fresh value for longer than is normal.
   GpuSet awaited;        // No value in the newest readings; the next may have one.

@@ -13,7 +13,7 @@
 
 namespace podgpu {
 
-// What happens to the connection after the response, and how the client is told.
+// The fate of the connection after the response, and the way in which the client learns it.
 enum class Persistence : uint8_t { kClose, kKeepAlive, kKeepAliveHttp10 };
 
 // `unix_s` is the time for the Date header, in seconds since 1970.

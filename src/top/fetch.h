@@ -17,7 +17,7 @@
 
 namespace podgpu {
 
-// How to connect.  Immutable.
+// The address of a server, and the way to connect to it.  Immutable.
 struct TopServer {
   TopAddress address;
   NodeWebAccess access;

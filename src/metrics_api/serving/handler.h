@@ -21,7 +21,7 @@
 
 namespace podgpu {
 
-// What the handler reads; all outlive it.
+// The objects that the handler reads; all outlive it.
 struct MetricsSources {
   const Published<MetricsTable>& table;
   const Published<TrustedCallers>& trusted;
