@@ -13,12 +13,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int64_t kMillisecond = 1'000;  // A millisecond in microseconds.
+constexpr int64_t kMicrosecondsPerMillisecond = 1'000;
 constexpr std::string_view kExplainPath = "/api/v1/explain?gpu=";
 constexpr int kTicksBetweenExplanations = 5;
 constexpr int kUnchanged = 304;
 
-int64_t WallMs(const Clock& clock) { return ToMicroseconds(clock.WallNow()) / kMillisecond; }
+int64_t WallMs(const Clock& clock) {
+  return ToMicroseconds(clock.WallNow()) / kMicrosecondsPerMillisecond;
+}
 
 int64_t MsBetween(Instant from, Instant to) {
   return std::chrono::duration_cast<milliseconds>(to - from).count();
@@ -173,7 +175,7 @@ std::string TopSession::DrawAll(size_t columns) {
 }
 
 Instant TopSession::NextWake() const {
-  const Instant second = clock_.Now() + milliseconds(kMillisecond);
+  const Instant second = clock_.Now() + std::chrono::seconds(1);
   return link_.is_asking() || view_.is_paused ? second : std::min(second, link_.next_at());
 }
 
