@@ -1,55 +1,48 @@
-// The expected content of the demo's page, and the check of the page.
+// The facts that a demo expects on a page, those that the page has, and the lines shown from it.
 //
-// The expectation is computed from the scenario alone, through the simulated world and never
-// through the page.  The page is read by a small parser of lines that shares no code with podgpu's
-// writer.  Pure functions; any thread.
+// A fact is a line such as "gpu 4 is given to serving/chat-a-5d4f/server".  Expected facts come
+// from the simulated world alone, never from a page.  Pure functions; any thread.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/world/world.h"
+#include "tests/e2e/metric_page.h"
 
 namespace podgpu::demo {
 
-// One line of a page.
-struct Sample {
-  std::string family;
-  std::vector<std::pair<std::string, std::string>> labels;  // In the page's order.
-  std::string value;
+// The family of the cluster's map.
+inline constexpr std::string_view kMap = "pod_and_gpu_map_info";
 
-  std::string Label(std::string_view name) const;  // Empty when it is missing.
-};
-
-// The samples of a page in text format.
-std::vector<Sample> ParsePage(std::string_view page);
-
-// The owners of devices, such as "gpu 4: batch/slice-a/main".
-using Ownership = std::set<std::string>;
+using Facts = std::set<std::string>;
 
 struct Expectation {
-  int gpus = 0;
-  std::string model;                  // Of the first GPU.
-  Ownership allocations;              // Every (device, container).
-  std::map<int, std::string> single;  // Whole GPUs with one owner: "namespace/pod/container".
-  std::set<int> shared, free, mig;    // Whole GPUs with several owners, none, and in MIG mode.
-  size_t most_owners = 0;             // Of a shared GPU.
+  // GPUs with one owner, with several, without one, and in MIG mode.
+  std::vector<int> single, shared, free, mig;
+  size_t most_owners = 0;  // Of a shared GPU.
+  Facts page;              // What the page of the node says.
+  Facts pods;              // "research/llama-train-0": the pods that hold a device.
 };
 
 Expectation ExpectationOf(const sim::World& world, sim::TimeUs at);
 
-// The errors of the page, one line each; empty when it is as expected.
-std::vector<std::string> Compare(const Expectation& expected, const std::vector<Sample>& page);
+// What the page of a node says of the owners of its GPUs.
+Facts FactsOfNode(const MetricPage& page);
+// What the map of a cluster says: "gpu-node-1 has research/llama-train-0".
+Facts FactsOfMap(const MetricPage& page);
+
+// A line for each fact that is missing, and for each that is not expected.
+std::vector<std::string> Differences(const Facts& expected, const Facts& found);
 
 // "5 GPUs owned by one pod, 1 shared by 4, 1 in MIG mode, 1 free".
 std::string Summary(const Expectation& expected);
 
-// Four lines of the page for a first look: the utilisation of a GPU with one owner and of a free
-// one, and the energy of a pod that has a GPU alone, measured, and of one that shares it,
-// apportioned.  At most 100 columns each; a line that the page lacks is left out.
-std::vector<std::string> ShownLines(const Expectation& expected, const std::vector<Sample>& page);
+// Four lines of the page for a first look, with their main labels: the utilisation of a GPU with
+// one owner and of a free one, and the energy of a pod that has a GPU alone, measured, and of one
+// that shares it, apportioned.  A line that the page lacks is left out.
+std::vector<std::string> ShownLines(const Expectation& expected, const MetricPage& page);
 
 }  // namespace podgpu::demo
