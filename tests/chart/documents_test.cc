@@ -1,5 +1,5 @@
 // The chart's documents: every value is in the schema, has a comment in values.yaml and a row in
-// README.md.
+// README.md, and each command of a document that installs the chart is one that Helm accepts.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -13,6 +13,8 @@
 
 #include "base/text.h"
 #include "tests/chart/helm.h"
+#include "tests/e2e/child.h"
+#include "tests/guides/guide.h"
 
 namespace podgpu {
 namespace {
@@ -108,6 +110,35 @@ TEST(ChartReadme, NamesNoOtherValue) {
       EXPECT_TRUE(std::ranges::find(paths, std::string(quoted[at])) != paths.end()) << quoted[at];
     }
   }
+}
+
+// Helm renders what the command would install, with the values and files that the document shows.
+TEST(ChartCommands, OfAllDocumentsAreAcceptedByHelm) {
+  size_t commands = 0;
+  for (const std::string& path : guides::DocumentPaths()) {
+    const guides::Guide guide = guides::ReadGuide(path);
+    const TemporaryFolder folder;
+    for (const guides::Command& command : guide.Commands()) {
+      std::vector<std::string> words = guides::Words(command.text);
+      if (words[0] != "helm" || std::ranges::find(words, ChartFolder()) == words.end()) {
+        continue;
+      }
+      words.erase(words.begin());
+      words[0] = "template";  // In place of install or upgrade, as are these flags of upgrade.
+      std::erase_if(words, [](const std::string& word) {
+        return word == "--install" || word.ends_with("reuse-values");
+      });
+      for (size_t i = 1; i < words.size(); ++i) {
+        words[i] =
+            words[i - 1] == "-f" ? folder.Write(words[i], guide.FileNamed(words[i])) : words[i];
+      }
+      const HelmResult result = RunHelm(words);
+      EXPECT_EQ(result.exit_code, 0) << path << ":" << command.line << ": " << command.text << "\n"
+                                     << result.output;
+      ++commands;
+    }
+  }
+  EXPECT_GE(commands, 25U);
 }
 
 }  // namespace

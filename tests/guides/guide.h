@@ -1,5 +1,4 @@
-// A guide of docs/ as its test reads it: fenced blocks, commands with the output that they show,
-// tables.
+// A document as its tests read it: fenced blocks, commands with the output that they show, tables.
 //
 // A guide has blocks of these kinds only: `sh` (commands), `text` directly after it (lines of the
 // last command's output, "..." stands for any text), `diff` (a change of a manifest), `yaml` (a
@@ -37,20 +36,19 @@ struct Guide {
   std::string text;
   std::vector<Block> blocks;
 
+  // The `text` blocks of documents that are no guides need not be outputs: there `shown` is empty.
   std::vector<Command> Commands() const;
   std::vector<const Block*> Of(std::string_view kind) const;
   // The content of the `yaml` block that begins with "# name"; "" without one.
   std::string FileNamed(std::string_view name) const;
 };
 
-// The paths of all guides: docs/install-*.md and docs/migrate-from-*.md, but not those for hosts
-// without Kubernetes, whose commands run where the package is installed (tests/package).
-std::vector<std::string> GuidePaths();
-// The paths of the other documents for users that have commands.  Their text blocks need not be
-// outputs, so `shown` of their commands is not to be compared.
-std::vector<std::string> ReferencePaths();
-// "docs/api.md" as the name of a test: "docs_api".
-std::string TestNameOf(const std::string& path);
+// The paths of all guides and of all other documents for users that have commands, but not those
+// for hosts without Kubernetes, whose commands run where the package is installed (tests/package).
+std::vector<std::string> DocumentPaths();
+// Whether it is a guide: docs/install-*.md or docs/migrate-from-*.md.
+bool IsGuide(std::string_view path);
+std::string ReadText(const std::string& path);
 Guide ReadGuide(const std::string& path);
 
 // The words of a command as a POSIX shell splits it, up to a comment. No expansion, no pipes.
@@ -63,12 +61,9 @@ std::string AfterChange(const Block& diff);
 std::vector<std::string> NamesInColumn(const Guide& guide, std::string_view title);
 
 // Whether each of `shown` matches a line of `output`, in this order.
-bool Shows(std::string_view output, const std::vector<std::string>& shown);
+bool Shows(const std::string& output, const std::vector<std::string>& shown);
 
 // The value of `key` in a map; a null node if it has none.
 const YamlNode& At(const YamlNode& node, std::string_view key);
-
-// All documents of a YAML text; errors fail the running test.
-std::vector<YamlNode> Documents(const std::string& text, const std::string& where);
 
 }  // namespace podgpu::guides

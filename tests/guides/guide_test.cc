@@ -1,66 +1,26 @@
-// The readers of guides, and the checks of their commands: each mistake in a guide fails its test.
+// The readers of documents, and the check of those commands that no test runs: each mistake in a
+// document fails its test.
 #include "tests/guides/guide.h"
 
-#include <algorithm>
-#include <iterator>
-
-#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
-#include "tests/guides/cluster_model.h"
-#include "tests/guides/image_build.h"
-#include "tests/guides/namespaces.h"
+#include "tests/guides/unrun.h"
 #include "tests/guides/world.h"
 
 namespace podgpu::guides {
 namespace {
 
-constexpr const char* kObjects = R"(
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: podgpu, namespace: gpu}
-spec:
-  template:
-    metadata: {labels: {app: podgpu}}
-    spec:
-      containers:
-        - image: registry.example.com/podgpu:0.1.0
-          command: [/usr/bin/my-gpu-exporter]
-          args: [--log-level=info]
-          env: [{name: NODE_NAME, value: a}]
-          ports: [{containerPort: 9400}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: podgpu, namespace: gpu}
-spec: {ports: [{port: 9400}]}
-)";
-
-Guide GuideOf(const std::string& commands) {
-  Guide guide{"a guide", "", {}};
-  guide.blocks.push_back({"sh", 1, {commands}});
-  guide.blocks.push_back({"yaml", 5, {"# all.yaml", kObjects}});
-  return guide;
-}
-
-// Checks `command` after the objects above were applied.
-void CheckAfterApply(const std::string& command) {
-  const Guide guide = GuideOf("kubectl apply -f all.yaml");
-  ClusterModel cluster(guide, nullptr);
-  cluster.Check(guide.Commands().front());
-  cluster.Check({7, command, {}});
-}
-
 TEST(Guide, SplitsWordsAsAShellDoes) {
   EXPECT_EQ(Words(R"(curl -s 'a b' "c \"d\"" e\ f  # why)"),
             (std::vector<std::string>{"curl", "-s", "a b", "c \"d\"", "e f"}));
-  EXPECT_EQ(Words("curl a#b"), (std::vector<std::string>{"curl", "a#b"}));
+  EXPECT_EQ(Words("curl a#b ''"), (std::vector<std::string>{"curl", "a#b", ""}));
 }
 
 TEST(Guide, JoinsContinuedLinesAndSkipsComments) {
-  Guide guide{"a guide", "", {}};
-  guide.blocks.push_back({"sh", 4, {"# first", "podgpu \\", "  -k", "curl x"}});
-  guide.blocks.push_back({"text", 10, {"a ..."}});
+  const Guide guide{
+      "docs/install-kubernetes.md",
+      "",
+      {{"sh", 4, {"# first", "podgpu \\", "  -k", "curl x"}}, {"text", 10, {"a ..."}}}};
   const std::vector<Command> commands = guide.Commands();
   ASSERT_EQ(commands.size(), 2U);
   EXPECT_EQ(commands[0].text, "podgpu   -k");
@@ -89,7 +49,11 @@ TEST(Guide, ReadsTheNamesOfAColumn) {
 }
 
 TEST(Guide, FindsTheProgramsOfAManifestAndOfCommands) {
-  const std::vector<Program> programs = ProgramsOf(Documents(kObjects, "here").front());
+  std::vector<YamlError> errors;
+  const std::vector<Program> programs = ProgramsOf(ReadYaml(
+      "containers:\n  - image: registry.example.com/podgpu:0.1.0\n    command: [my-gpu-exporter]\n"
+      "    args: [--log-level=info]\n    env: [{name: NODE_NAME, value: a}]\n  - image: other\n",
+      errors));
   ASSERT_EQ(programs.size(), 1U);
   EXPECT_EQ(programs[0].name, "my-gpu-exporter");
   EXPECT_EQ(programs[0].arguments, std::vector<std::string>{"--log-level=info"});
@@ -101,81 +65,62 @@ TEST(Guide, FindsTheProgramsOfAManifestAndOfCommands) {
   EXPECT_FALSE(ProgramOf(Words("make")).has_value());
 }
 
-TEST(Guide, AcceptsCommandsThatFitTheObjects) {
-  CheckAfterApply("kubectl -n gpu rollout status ds/podgpu");
-  CheckAfterApply("kubectl -n gpu port-forward svc/podgpu 9400");
-  CheckAfterApply("kubectl -n gpu port-forward ds/podgpu 8080:9400");
-  CheckAfterApply("kubectl -n gpu get pods -l app=podgpu");
-  CheckAfterApply("kubectl -n gpu exec ds/podgpu -- podgpu --version");
-}
-
-TEST(Guide, RefusesCommandsThatDoNotFitTheObjects) {
-  const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"kubectl -n gpu rollout status ds/other", "no daemonset other"},
-      {"kubectl -n default rollout status ds/podgpu", "no daemonset podgpu"},
-      {"kubectl -n gpu port-forward svc/podgpu 9401", "has no port 9401"},
-      {"kubectl -n gpu get pods -l app=other", "no object has the labels"},
-      {"kubectl -n gpu frobnicate ds/podgpu", "does not know this command"},
-      {"kubectl -n gpu get gadget/podgpu", "unknown kind gadget"},
-      {"kubectl apply -f missing.yaml", "no file missing.yaml"},
-      {"kubectl -n gpu get ds/podgpu --wat", "unknown flag --wat"},
-      {"kubectl patch clusterpolicy cluster-policy --type merge "
-       R"(-p '{"spec":{"dcgmExporter":{"x":1}}}')",
-       "has no dcgmExporter.x"},
-      {"helm uninstall other -n gpu", "no release other"}};
-  for (const auto& [command, why] : wrong) {
-    ::testing::TestPartResultArray results;
-    {
-      ::testing::ScopedFakeTestPartResultReporter reporter(
-          ::testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &results);
-      CheckAfterApply(command);
+TEST(Unrun, FindsEachFault) {
+  const std::string label = "label namespace gpu pod-security.kubernetes.io/enforce=privileged";
+  const struct {
+    std::vector<std::string> commands;
+    std::string fault;  // Of the first command; "" if it has none.
+  } rows[] = {
+      {{"kubectl -n gpu rollout status ds/podgpu"}, ""},
+      {{"kubectl -n gpu port-forward svc/podgpu 8080:9400"}, ""},
+      {{"kubectl -n gpu exec ds/podgpu -- podgpu --version"}, ""},
+      {{"kubectl apply -f mine.yaml -f deploy/manifests/pod-gpu-map"}, ""},
+      {{"helm upgrade --install podgpu deploy/helm/podgpu -n gpu --set a=b"}, ""},
+      {{"kubectl create namespace gpu", "kubectl " + label}, ""},
+      {{"oc new-project gpu", "oc " + label}, ""},
+      {{"docker build --target podgpu-dcgm --build-arg DCGM=x --tag y ."}, ""},
+      {{"kubectl -n gpu rollout status ds/other"}, "unknown other"},
+      {{"kubectl -n gqu rollout status ds/podgpu"}, "unknown gqu"},
+      {{"helm uninstall other -n gpu"}, "unknown other"},
+      {{"kubectl -n gpu port-forward svc/podgpu 9402"}, "unknown 9402"},
+      {{"kubectl -n gpu port-forward svc/podgpu-cluster 9400"}, "unknown 9400"},
+      {{"kubectl -n gpu get route other"}, "unknown other"},
+      {{"kubectl -n gpu get pods -l app=other"}, "unknown other"},
+      {{"kubectl -n gpu frobnicate ds/podgpu"}, "unknown frobnicate"},
+      {{"kubectl -n gpu get gadget/podgpu"}, "unknown gadget"},
+      {{"helm install podgpu deploy/helm/pod -n gpu"}, "unknown deploy/helm/pod"},
+      {{"kubectl apply -f missing.yaml"}, "unknown missing.yaml"},
+      {{"kubectl -n gpu get ds/podgpu --wat"}, "unknown --wat"},
+      {{R"(kubectl patch clusterpolicy podgpu -p '{"spec":{"dcgmExporter":{"x":1}}}')"},
+       "unknown x"},
+      {{"oc new-project gpu", "oc get pods", "oc " + label}, "the next command does not set"},
+      {{"kubectl create namespace podgpu", "kubectl " + label}, "the next command does not set"},
+      {{"helm install podgpu deploy/helm/podgpu -n gpu --create-namespace"}, "unknown --create"},
+      {{"docker build --target other ."}, "no stage other"},
+      {{"docker build --build-arg SIZE=1 ."}, "no argument SIZE"},
+      {{"docker build -t podgpu"}, "is not `docker build"},
+  };
+  for (const auto& row : rows) {
+    const Guide guide{
+        "a guide", "gpu gpu", {{"sh", 1, row.commands}, {"yaml", 9, {"# mine.yaml"}}}};
+    const std::vector<std::string> faults = FaultsOfUnrun(guide);
+    EXPECT_EQ(faults.size(), row.fault.empty() ? 0U : 1U) << row.commands[0];
+    for (const std::string& fault : faults) {
+      EXPECT_TRUE(fault.starts_with("a guide:2: ") && fault.find(row.fault) != fault.npos) << fault;
     }
-    ASSERT_GE(results.size(), 1) << command;
-    EXPECT_NE(std::string(results.GetTestPartResult(0).message()).find(why), std::string::npos)
-        << command << ": " << results.GetTestPartResult(0).message();
   }
 }
 
-TEST(ImageBuild, NeedsAStageAndArgumentsOfTheDockerfile) {
-  const std::string file = "ARG BASE=a\nARG DCGM=b\nFROM a AS image\nFROM image AS podgpu-dcgm\n";
-  const std::string last = file + "FROM image AS podgpu\n";
-  const auto wrong = [](const std::string& line, const std::string& dockerfile) {
-    return WrongBuild(Words(line), dockerfile);
-  };
-  EXPECT_EQ(wrong("docker build -t a.example/podgpu:1 .", last), "");
-  EXPECT_EQ(wrong("docker build --target podgpu-dcgm --build-arg DCGM=x --tag y .", last), "");
-  EXPECT_EQ(wrong("docker build -t podgpu .", file),
-            "without --target the last stage is built, which is podgpu-dcgm, not podgpu\n");
-  EXPECT_EQ(wrong("docker build --target other .", last), "the Dockerfile has no stage other\n");
-  EXPECT_EQ(wrong("docker build --build-arg SIZE=1 .", last),
-            "the Dockerfile has no argument SIZE\n");
-  EXPECT_EQ(wrong("docker build -t podgpu", last), "is not `docker build ... .`\n");
+TEST(Unrun, ABuildWithoutTargetMakesTheLastStage) {
+  const std::string dockerfile = "ARG A=a\nFROM a AS podgpu\nFROM a AS podgpu-dcgm\n";
+  EXPECT_EQ(FaultOfBuild(Words("docker build -t podgpu ."), dockerfile),
+            "the Dockerfile's last stage is not podgpu; ");
+  EXPECT_EQ(FaultOfBuild(Words("docker build --target podgpu ."), dockerfile), "");
 }
 
-TEST(Namespaces, NeedTheirPodSecurityLabelInTheNextCommand) {
-  const std::string label = "label namespace gpu pod-security.kubernetes.io/enforce=privileged";
-  const auto without = [](std::vector<std::string> commands) {
-    Guide guide{"a guide", "", {}};
-    guide.blocks.push_back({"sh", 1, std::move(commands)});
-    return NamespacesWithoutLabel(guide);
-  };
-  using Lines = std::vector<std::string>;
-  EXPECT_EQ(without({"kubectl create namespace gpu", "kubectl " + label, "kubectl get pods"}),
-            Lines{});
-  EXPECT_EQ(without({"oc new-project gpu", "oc " + label}), Lines{});
-  EXPECT_EQ(without({"oc new-project gpu", "oc get pods", "oc " + label}),
-            Lines{"a guide:2: oc new-project gpu"});
-  EXPECT_EQ(without({"kubectl create ns other", "kubectl " + label}),
-            Lines{"a guide:2: kubectl create ns other"});
-  EXPECT_EQ(without({"helm install a b -n gpu --create-namespace"}),
-            Lines{"a guide:2: helm install a b -n gpu --create-namespace"});
-}
-
-TEST(Namespaces, AllOfTheDocumentsHaveTheirPodSecurityLabel) {
-  std::vector<std::string> paths = GuidePaths();
-  std::ranges::move(ReferencePaths(), std::back_inserter(paths));
-  for (const std::string& path : paths) {
-    EXPECT_EQ(NamespacesWithoutLabel(ReadGuide(path)), std::vector<std::string>{});
+TEST(Unrun, NoDocumentHasAFault) {
+  for (const std::string& path : DocumentPaths()) {
+    EXPECT_EQ(FaultsOfUnrun(ReadGuide(path)), std::vector<std::string>{});
   }
 }
 

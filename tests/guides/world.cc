@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <poll.h>
+#include <re2/re2.h>
 #include <utility>
 
 #include <gtest/gtest.h>
 
-#include "base/text.h"
+#include "tests/guides/guide.h"
 
 namespace podgpu::guides {
 namespace {
@@ -26,124 +28,62 @@ constexpr int kPrometheusPort = 9090;
 constexpr int kMostTries = 1'000;
 constexpr int kBetweenTriesMs = 50;
 
-bool IsName(std::string_view word) { return std::ranges::find(kNames, word) != kNames.end(); }
-
-std::string LastPart(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
-}
-
 // "registry/podgpu:1.0" is podgpu's image, also with -dcgm behind the name.
 bool IsImage(const std::string& image) {
-  const std::string name = LastPart(image);
-  const std::string_view base = std::string_view(name).substr(0, name.find_first_of(":@"));
-  return base == "podgpu" || base == "podgpu-dcgm";
+  return RE2::FullMatch(image, R"((?:.*/)?podgpu(?:-dcgm)?(?:[:@].*)?)");
 }
 
-std::string Replaced(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
-  }
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  RE2::GlobalReplace(&text, RE2::QuoteMeta(from), to);
   return text;
-}
-
-void AddProgram(const YamlNode& container, std::vector<Program>& programs) {
-  if (!IsImage(At(container, "image").text)) {
-    return;
-  }
-  Program program;
-  for (const YamlNode& word : At(container, "command").items) {
-    program.arguments.push_back(word.text);
-  }
-  if (!program.arguments.empty()) {
-    program.name = LastPart(program.arguments.front());
-    program.arguments.erase(program.arguments.begin());
-  }
-  for (const YamlNode& word : At(container, "args").items) {
-    program.arguments.push_back(word.text);
-  }
-  for (const YamlNode& variable : At(container, "env").items) {
-    const std::string value = At(variable, "value").text;
-    if (!value.empty()) {
-      program.variables.push_back(At(variable, "name").text + "=" + value);
-    }
-  }
-  if (!program.EndsAtOnce()) {
-    programs.push_back(std::move(program));
-  }
-}
-
-void Collect(const YamlNode& node, std::vector<Program>& programs) {
-  AddProgram(node, programs);
-  for (const YamlNode& item : node.items) {
-    Collect(item, programs);
-  }
-}
-
-// The words of `docker run` behind its own options: the image and its arguments.
-std::vector<std::string> BehindDockerOptions(const std::vector<std::string>& words,
-                                             std::vector<std::string>& variables) {
-  constexpr std::array<std::string_view, 8> kWithValue = {"--gpus", "-p", "-v",        "--name",
-                                                          "--net",  "-e", "--cap-add", "--network"};
-  size_t i = 2;
-  for (; i < words.size() && words[i].starts_with('-'); ++i) {
-    const bool takes_next = std::ranges::find(kWithValue, words[i]) != kWithValue.end();
-    if (takes_next && i + 1 < words.size()) {
-      if (words[i] == "-e") {
-        variables.push_back(words[i + 1]);
-      }
-      ++i;
-    }
-  }
-  return {words.begin() + static_cast<std::ptrdiff_t>(std::min(i, words.size())), words.end()};
-}
-
-int PortOf(Child& program) { return ServedPort(program); }
-
-// The value of `flag` in `arguments`, in the form "--flag=value"; null without it.
-std::string* ValueHolder(std::vector<std::string>& arguments, std::string_view flag) {
-  const auto found = std::ranges::find_if(arguments, [&](const std::string& argument) {
-    return argument.starts_with(std::string(flag) + "=");
-  });
-  return found == arguments.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-bool Program::EndsAtOnce() const {
-  constexpr std::array<std::string_view, 8> kAtOnce = {
-      "--validate", "--version", "--help", "-h", "-v", "doctor", "completion", "top"};
+bool Program::Says(std::initializer_list<std::string_view> begins) const {
   return std::ranges::any_of(arguments, [&](const std::string& argument) {
-    return std::ranges::find(kAtOnce, argument) != kAtOnce.end();
+    return std::ranges::any_of(begins, [&](auto begin) { return argument.starts_with(begin); });
   });
 }
 
-bool Program::ServesAnApiServer() const {
-  return std::ranges::any_of(arguments, [](const std::string& argument) {
-    return argument.starts_with("--metrics-api-listen");
-  });
+bool Program::EndsAtOnce() const {
+  return Says({"--validate", "--version", "--help", "doctor", "top"});
 }
 
 std::vector<Program> ProgramsOf(const YamlNode& manifest) {
   std::vector<Program> programs;
-  Collect(manifest, programs);
+  if (IsImage(At(manifest, "image").text)) {
+    Program& program = programs.emplace_back();
+    for (const char* key : {"command", "args"}) {
+      for (const YamlNode& word : At(manifest, key).items) {
+        program.arguments.push_back(word.text);
+      }
+    }
+    if (!At(manifest, "command").items.empty()) {
+      program.name = program.arguments.front();
+      program.arguments.erase(program.arguments.begin());
+    }
+    for (const YamlNode& variable : At(manifest, "env").items) {
+      program.variables.push_back(At(variable, "name").text + "=" + At(variable, "value").text);
+    }
+  }
+  for (const YamlNode& item : manifest.items) {
+    std::ranges::move(ProgramsOf(item), std::back_inserter(programs));
+  }
   return programs;
 }
 
 std::optional<Program> ProgramOf(const std::vector<std::string>& words) {
-  Program program;
-  std::vector<std::string> rest = words;
+  auto name = words.begin();
   if (words.size() > 2 && words[0] == "docker" && words[1] == "run") {
-    rest = BehindDockerOptions(words, program.variables);
-    if (rest.empty() || !IsImage(rest.front())) {
-      return std::nullopt;
-    }
-  } else if (words.empty() || !IsName(words.front())) {
-    return std::nullopt;
-  } else {
-    program.name = words.front();
+    name = std::ranges::find_if(words, IsImage);
+  } else if (name != words.end() && std::ranges::find(kNames, *name) == kNames.end()) {
+    name = words.end();
   }
-  program.arguments.assign(rest.begin() + 1, rest.end());
-  return program;
+  if (name == words.end()) {
+    return std::nullopt;
+  }
+  return Program{IsImage(*name) ? "podgpu" : *name, {name + 1, words.end()}, {}};
 }
 
 World::World() : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal) {
@@ -155,19 +95,18 @@ World::World() : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal) {
     fs::create_symlink(fs::absolute(PODGPU_BINARY_DIR "/bin/podgpu"), programs / name);
   }
   fs::create_symlink(fs::absolute(PODGPU_BINARY_DIR "/bin/podgpu-sim"), programs / "podgpu-sim");
-  for (const char* tool : {"promtool", "prometheus"}) {
-    fs::create_symlink(fs::absolute(std::string(kTools) + tool), programs / tool);
-  }
 }
 
 // `text` with the simulated node's paths in place of a real node's.
 std::string World::Here(std::string text) const {
-  const std::array<std::pair<std::string, std::string>, 5> places = {{
+  const std::array<std::pair<std::string, std::string>, 7> places = {{
       {"/var/lib/kubelet/pod-resources/kubelet.sock", node_.kubelet_socket()},
       {"/etc/dcgm-exporter/", "deploy/"},
       {"/host/proc", node_.directory() + "/proc"},
+      {"build/run", node_.directory()},
       {"nvidia-dcgm:5555", node_.engine_address()},
       {"localhost:5555", node_.engine_address()},
+      {"127.0.0.1:5555", node_.engine_address()},
   }};
   for (const auto& [real, simulated] : places) {
     text = Replaced(std::move(text), real, simulated);
@@ -189,65 +128,61 @@ Program World::Adapted(const Program& program) {
   for (std::vector<std::string>* texts : {&adapted.arguments, &adapted.variables}) {
     for (std::string& text : *texts) {
       text = Here(std::move(text));
-      for (const std::string_view address :
-           {":9400", ":9401", "127.0.0.1:9400", "127.0.0.1:9401"}) {
-        if (text == address || text.ends_with("=" + std::string(address))) {
-          text = text.substr(0, text.size() - address.size()) + "127.0.0.1:0";
-          break;
-        }
-      }
+      RE2::Replace(&text, R"(^(.*=)?(?:127\.0\.0\.1)?:940[01]$)", R"(\1127.0.0.1:0)");
     }
   }
-  if (std::string* nodes = ValueHolder(adapted.arguments, "--nodes")) {
-    *nodes = "--nodes=file:" +
-             folder_.Write("nodes", "127.0.0.1:" + std::to_string(ports_[kNodePort]) + "\n");
-  }
-  if (std::string* listen = ValueHolder(adapted.arguments, "--in-use-listen")) {
-    Connect(kInUsePort, FreePort());
-    *listen = "--in-use-listen=127.0.0.1:" + std::to_string(ports_[kInUsePort]);
-  }
-  if (std::string* source = ValueHolder(adapted.arguments, "--in-use-prometheus")) {
-    const int port = FreePort();
-    source_ = Scrape(OperatorConfig(), "source", port);
-    *source = "--in-use-prometheus=http://127.0.0.1:" + std::to_string(port);
-  }
-  if (std::string* address = ValueHolder(adapted.arguments, "--query-addr")) {
-    Connect(kQueryPort, FreePort());
-    *address = "--query-addr=127.0.0.1";
-    adapted.arguments.push_back("--query-port=" + std::to_string(ports_[kQueryPort]));
-  }
-  if (std::string* port = ValueHolder(adapted.variables, "PODGPU_QUERY_PORT")) {
-    Connect(kQueryPort, FreePort());
-    *port = "PODGPU_QUERY_PORT=" + std::to_string(ports_[kQueryPort]);
+  for (std::string& argument : adapted.arguments) {
+    const std::string flag = argument.substr(0, argument.find('=') + 1);
+    if (flag == "--nodes=") {
+      argument = flag + "file:" +
+                 folder_.Write("nodes", "127.0.0.1:" + std::to_string(RealPort(kNodePort)) + "\n");
+    } else if (flag == "--in-use-listen=") {
+      argument = flag + "127.0.0.1:" + Connect(kInUsePort, FreePort());
+    } else if (flag == "--in-use-prometheus=") {
+      const int port = FreePort();
+      source_ = Scrape(OperatorConfig(), "source", port);
+      argument = flag + "http://127.0.0.1:" + std::to_string(port);
+    } else if (flag == "--query-addr=") {
+      argument = flag + "127.0.0.1";
+      adapted.variables.push_back("PODGPU_QUERY_PORT=" + Connect(kQueryPort, FreePort()));
+    }
   }
   return adapted;
 }
 
 void World::Start(const Program& program) {
-  if (program.IsCluster() && !is_running()) {
-    StartDefault();
+  if (program.IsCluster()) {
+    StartFor("");
   }
   const Program adapted = Adapted(program);
-  std::vector<std::string> words = {"env",
-                                    "NODE_NAME=gpu-node-0",
-                                    "DCGM_EXPORTER_INTERVAL=1000",
-                                    "PODGPU_NODE_INTERVAL=1s",
-                                    "DCGM_EXPORTER_LISTEN=127.0.0.1:0",
-                                    "PODGPU_CLUSTER_LISTEN=127.0.0.1:0"};
-  std::ranges::copy(NodeVariables(), std::back_inserter(words));
-  words.insert(words.end(), adapted.variables.begin(), adapted.variables.end());
-  words.push_back(folder_.path() + "/bin/" + adapted.name);
-  words.insert(words.end(), adapted.arguments.begin(), adapted.arguments.end());
+  std::vector<std::string> words = {folder_.path() + "/bin/" + adapted.name};
+  std::ranges::copy(adapted.arguments, std::back_inserter(words));
+  std::vector<std::string> variables = adapted.variables;  // The first of a name is the one in use.
+  std::ranges::copy(NodeVariables(), std::back_inserter(variables));
+  variables.insert(variables.end(), {"NODE_NAME=gpu-node-0", "DCGM_EXPORTER_INTERVAL=1000",
+                                     "PODGPU_NODE_INTERVAL=1s", "DCGM_EXPORTER_LISTEN=127.0.0.1:0",
+                                     "PODGPU_CLUSTER_LISTEN=127.0.0.1:0"});
   std::unique_ptr<Child>& child = program.IsCluster() ? cluster_program_ : node_program_;
-  child = std::make_unique<Child>(words);
-  const int port = PortOf(*child);
+  child = std::make_unique<Child>(words, variables);
+  const int port = ServedPort(*child);
   ASSERT_NE(port, 0) << child->output();
   Connect(program.IsCluster() ? kClusterPort : kNodePort, port);
 }
 
-void World::StartDefault() { Start({"podgpu", {}, {"DCGM_EXPORTER_KUBERNETES=true"}}); }
+void World::StartFor(const std::string& text) {
+  if (node_program_ == nullptr) {
+    Start({"podgpu", {"-k", "--web-enable-control"}, {}});
+  }
+  if (cluster_program_ == nullptr && text.find(":9401") != text.npos) {
+    Start({"podgpu",
+           {"cluster", "--nodes=gpu-node-0:9400",
+            "--in-use-prometheus=http://prometheus.monitoring:9090"},
+           {}});
+  }
+}
 
-void World::Connect(int port, int to) {
+// Leads requests to `port` to the real port, and returns that.
+std::string World::Connect(int port, int to) {
   ports_[port] = to;
   std::string lines;
   for (const auto& [named, real] : ports_) {
@@ -255,44 +190,26 @@ void World::Connect(int port, int to) {
         "connect-to = \":" + std::to_string(named) + ":127.0.0.1:" + std::to_string(real) + "\"\n";
   }
   folder_.Write(".curlrc", lines);
+  return std::to_string(to);
 }
 
-std::string World::Shell(const std::string& text) const {
-  const char* path = std::getenv("PATH");
-  std::vector<std::string> words = {
-      "env", "CURL_HOME=" + folder_.path(),
-      "PATH=" + folder_.path() + "/bin:" + (path == nullptr ? "/usr/bin:/bin" : path)};
-  std::ranges::copy(NodeVariables(), std::back_inserter(words));
-  words.insert(words.end(), {"sh", "-c", text});
-  Child shell(words);
-  const int exit_code = shell.Wait();
-  return exit_code == 0 ? shell.output()
-                        : "exit code " + std::to_string(exit_code) + "\n" + shell.output();
-}
-
-std::string World::Run(const std::string& guide, const Command& command) {
-  const std::vector<std::string> words = Words(command.text);
-  if (words.front() == "curl" && !is_running()) {
-    StartDefault();
-  }
-  const std::string text = Here(command.text);
+void World::Run(const std::string& text, const std::vector<std::string>& shown) {
+  StartFor(text);
+  const bool is_request = text.starts_with("curl ");
+  std::vector<std::string> variables = NodeVariables();
+  variables.push_back("CURL_HOME=" + folder_.path());
   std::string output;
-  for (int tries = 0; tries < kMostTries; ++tries) {
-    output = Shell(text);
-    const bool is_done =
-        command.shown.empty() ? !output.starts_with("exit code ") : Shows(output, command.shown);
-    if (is_done) {
-      return output;
-    }
-    if (words.front() != "curl") {
-      break;
+  for (int tries = 0; tries < (is_request ? kMostTries : 1); ++tries) {
+    Child shell({"sh", "-c", "PATH=" + folder_.path() + "/bin:$PATH; " + Here(text)}, variables);
+    const int exit_code = shell.Wait();
+    output = shell.output();
+    if (shown.empty() ? exit_code == 0 : Shows(output, shown)) {
+      return;
     }
     ::poll(nullptr, 0, kBetweenTriesMs);
   }
-  ADD_FAILURE() << guide << ":" << command.line << ": " << command.text
-                << "\ndoes not show what the guide shows, but:\n"
+  ADD_FAILURE() << text << "\ndoes not show what the document shows, but:\n"
                 << output.substr(0, 4'000);
-  return output;
 }
 
 // A configuration with the labels that the Prometheus Operator gives to targets.
@@ -315,12 +232,11 @@ std::string World::OperatorConfig() const {
 // A Prometheus at `port` that reads the running programs each second.
 std::unique_ptr<Child> World::Scrape(const std::string& config, const std::string& name,
                                      int port) const {
-  std::string text = config;
+  std::string text = Replaced(config, "interval: 15s", "interval: 1s");
   for (const auto& [named, real] : ports_) {
     text = Replaced(std::move(text), "localhost:" + std::to_string(named),
                     "127.0.0.1:" + std::to_string(real));
   }
-  text = Replaced(std::move(text), "interval: 15s", "interval: 1s");
   auto prometheus = std::make_unique<Child>(std::vector<std::string>{
       std::string(kTools) + "prometheus", "--config.file=" + folder_.Write(name + ".yml", text),
       "--storage.tsdb.path=" + folder_.path() + "/" + name,
@@ -330,39 +246,10 @@ std::unique_ptr<Child> World::Scrape(const std::string& config, const std::strin
 }
 
 void World::StartPrometheus(const std::string& config) {
+  StartFor("");
   const int port = FreePort();
   prometheus_ = Scrape(config.empty() ? OperatorConfig() : config, "prometheus", port);
   Connect(kPrometheusPort, port);
-}
-
-std::string World::Query(const std::string& query) const {
-  std::string answer;
-  const auto port = ports_.find(kPrometheusPort);
-  for (int tries = 0; port != ports_.end() && tries < kMostTries; ++tries) {
-    Child curl({"curl", "-s", "-G",
-                "http://127.0.0.1:" + std::to_string(port->second) + "/api/v1/query",
-                "--data-urlencode", "query=" + query});
-    curl.Wait();
-    answer = curl.output();
-    if (answer.find("\"value\":[") != std::string::npos ||
-        answer.find("\"status\":\"error\"") != std::string::npos) {
-      break;
-    }
-    ::poll(nullptr, 0, kBetweenTriesMs);
-  }
-  return answer;
-}
-
-std::string World::Pages() const {
-  std::string pages;
-  for (const auto& [named, real] : ports_) {
-    for (const char* path : {"/metrics", "/gpu/metrics", "/metric", "/metrics/nodes"}) {
-      if (named != kPrometheusPort) {
-        pages += Shell("curl -s http://localhost:" + std::to_string(named) + path) + "\n";
-      }
-    }
-  }
-  return pages;
 }
 
 }  // namespace podgpu::guides
