@@ -66,7 +66,7 @@ constexpr ConformanceLine kDefects[] = {
      "CountersCsv.UsesTheFirstOfTwoLinesWithOneNameAndWarns", "the second line adds nothing"},
     {"31", "profiling is asked of GPU 0 only",
      "DcgmWatch.WatchesTheProfilingFieldsThatAGpuSupports", "once per model of GPU"},
-    {"33", "nothing about itself", "OperationsDocument.HasASectionForEveryFamilyAboutPodgpuItself",
+    {"33", "nothing about itself", "Documents.OperationsGivesARemedyForEachFamilyOfPodgpu",
      "[operations.md](operations.md)"},
 };
 

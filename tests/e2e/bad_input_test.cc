@@ -65,7 +65,7 @@ TEST(Completion, BashOffersFlagsCommandsAndShells) {
     EXPECT_EQ(bash.Wait(), 0) << bash.output();
     return bash.output();
   };
-  EXPECT_EQ(offers("podgpu --coll", 1), "--collectors\n--collect-interval\n");
+  EXPECT_EQ(offers("podgpu --coll", 1), "--collect-interval\n--collectors\n");
   EXPECT_EQ(offers("podgpu node --configm", 2), "--configmap-data\n");
   EXPECT_EQ(offers("podgpu comp", 1), "completion\n");
   EXPECT_EQ(offers("podgpu completion ''", 2), "bash\nzsh\nfish\n");
