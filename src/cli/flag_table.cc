@@ -843,8 +843,8 @@ std::vector<Flag> Joined() {
 std::span<const FlagGroup> FlagGroups() { return kGroups; }
 
 std::span<const Flag> FlagTable() {
-  static const std::vector<Flag> kAll = Joined();
-  return kAll;
+  static const std::vector<Flag> all = Joined();
+  return all;
 }
 
 }  // namespace podgpu
