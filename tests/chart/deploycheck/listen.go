@@ -20,6 +20,8 @@ var listenSettings = map[string][]setting{
 	"cluster": {{[]string{"address", "a"}, "PODGPU_CLUSTER_LISTEN", ":9401"}, {[]string{"in-use-listen"}, "PODGPU_IN_USE_LISTEN", ""}, metricsListen},
 }
 
+var metricsListen = setting{[]string{"metrics-api-listen"}, "PODGPU_METRICS_API_LISTEN", ""}
+
 // valueOf is the value of a setting: the last flag, otherwise the variable, otherwise the default.
 func (l Launch) valueOf(s setting) string {
 	value := s.fallback
