@@ -9,17 +9,20 @@ namespace podgpu {
 std::shared_ptr<const Grid> AgedGrid::Take(const std::shared_ptr<const Grid>& newest,
                                            std::chrono::milliseconds age) {
   if (age <= is_late_after_) {
-    aged_from_.reset();
+    newest_.reset();
     aged_.reset();
     return newest;
   }
-  if (aged_from_ != newest) {
-    aged_from_ = newest;
+  if (newest != newest_) {
+    newest_ = newest;
     aged_ = newest;
+    is_fresh_for_ = StaysFreshFor(*newest, stale_after_);
   }
-  std::shared_ptr<Grid> older = aged_grids_.Take(aged_->shared_topology(), aged_->fields());
-  *older = *aged_;
-  if (WithdrawStale(*older, stale_after_, age) > 0) {
+  if (age > is_fresh_for_) {
+    std::shared_ptr<Grid> older = aged_grids_.Take(aged_->shared_topology(), aged_->fields());
+    *older = *aged_;
+    WithdrawStale(*older, stale_after_, age);
+    is_fresh_for_ = StaysFreshFor(*older, stale_after_);
     aged_ = std::move(older);
   }
   return aged_;

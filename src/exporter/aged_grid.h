@@ -1,8 +1,8 @@
 // Withdraws the values of a reading that become too old while no new reading comes.
 //
 // The source withdraws old values when it reads.  When the next reading is late, AgedGrid gives the
-// tick a copy of the last one without the values that have become too old since.  It allocates
-// memory only then.  Tick thread only.
+// tick a copy of the last one without the values that have become too old since.  It makes a copy
+// only when another value has become too old.  Tick thread only.
 #pragma once
 
 #include <chrono>
@@ -26,8 +26,10 @@ class AgedGrid {
  private:
   const std::chrono::milliseconds is_late_after_;
   const std::chrono::milliseconds stale_after_;
-  std::shared_ptr<const Grid> aged_from_;  // A published grid that has become old; else null.
-  std::shared_ptr<const Grid> aged_;       // The same grid without the values that are too old.
+  std::shared_ptr<const Grid> newest_;  // The reading whose successor is late; else null.
+  std::shared_ptr<const Grid> aged_;    // The same grid without the values that are too old.
+  // How long after the reading `aged_` has no value that is too old.
+  std::chrono::milliseconds is_fresh_for_{0};
   GridPool aged_grids_;
 };
 

@@ -6,27 +6,44 @@
 #include "fields/slow_fields.h"
 
 namespace podgpu {
+namespace {
 
-size_t WithdrawStale(Grid& grid, std::chrono::milliseconds limit,
-                     std::chrono::milliseconds since_read) {
-  using std::chrono::milliseconds;
+using std::chrono::milliseconds;
+
+// Calls `visit(value, oldest)` for each present value that can become too old; `oldest` is the
+// greatest age that it may have.
+void ForEachAgeing(auto& grid, milliseconds limit, auto visit) {
   constexpr int kOwnPeriods = 3;
-  size_t withdrawn = 0;
-  const auto rows = static_cast<uint16_t>(grid.fields().size());
-  for (uint16_t row = 0; row < rows; ++row) {
+  for (uint16_t row = 0; row < grid.fields().size(); ++row) {
     const uint16_t id = grid.fields()[row]->id;
     if (id == field_ids::kXid) {
       continue;
     }
     const milliseconds oldest = std::max<milliseconds>(limit, kOwnPeriods * OwnPeriodOf(id));
-    for (Value& value : grid.CellsOf(FieldRow{row})) {
-      if (value.present() && milliseconds(value.age_ms()) + since_read > oldest) {
-        value = Value::OfAbsence(Absence::kStale);
-        ++withdrawn;
+    for (auto& value : grid.CellsOf(FieldRow{row})) {
+      if (value.present()) {
+        visit(value, oldest);
       }
     }
   }
-  return withdrawn;
+}
+
+}  // namespace
+
+void WithdrawStale(Grid& grid, milliseconds limit, milliseconds since_read) {
+  ForEachAgeing(grid, limit, [&](Value& value, milliseconds oldest) {
+    if (milliseconds(value.age_ms()) + since_read > oldest) {
+      value = Value::OfAbsence(Absence::kStale);
+    }
+  });
+}
+
+milliseconds StaysFreshFor(const Grid& grid, milliseconds limit) {
+  milliseconds shortest = milliseconds::max();
+  ForEachAgeing(grid, limit, [&](const Value& value, milliseconds oldest) {
+    shortest = std::min(shortest, oldest - milliseconds(value.age_ms()));
+  });
+  return shortest;
 }
 
 }  // namespace podgpu

@@ -22,11 +22,17 @@ TEST(WithdrawStale, TakesOldValuesButKeepsEvents) {
   grid.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(1, 5'000);
   grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(2, 4'000);
   grid.at(FieldRow{2}, EntityId{0}) = Value::OfInt64(79, 3'600'000);
-  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(0)), 0U);
-  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(1)), 1U);
+  EXPECT_EQ(StaysFreshFor(grid, seconds(5)), milliseconds(0));
+  WithdrawStale(grid, seconds(5), milliseconds(0));
+  EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
+  WithdrawStale(grid, seconds(5), milliseconds(1));
   EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
-  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(1'001)), 1U);
+  EXPECT_TRUE(grid.at(FieldRow{1}, EntityId{0}).present());
+  EXPECT_EQ(StaysFreshFor(grid, seconds(5)), milliseconds(1'000));
+  WithdrawStale(grid, seconds(5), milliseconds(1'001));
+  EXPECT_FALSE(grid.at(FieldRow{1}, EntityId{0}).present());
   EXPECT_TRUE(grid.at(FieldRow{2}, EntityId{0}).present());
+  EXPECT_EQ(StaysFreshFor(grid, seconds(5)), milliseconds::max());
 }
 
 // DCGM samples the InfoROM at most every 30 s, even if a shorter period is requested.
@@ -34,10 +40,12 @@ TEST(WithdrawStale, JudgesASlowFieldByItsOwnPeriod) {
   Grid grid(OneGpu(), {FindField(84), FindField(150)});
   grid.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(1, 30'000);
   grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(41, 30'000);
-  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(0)), 1U);
+  WithdrawStale(grid, seconds(5), milliseconds(0));
   EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
+  EXPECT_FALSE(grid.at(FieldRow{1}, EntityId{0}).present());
   EXPECT_FALSE(grid.HasCurrentNumbers(EntityId{0})) << "no device has a current number";
-  EXPECT_EQ(WithdrawStale(grid, seconds(5), seconds(61)), 1U);
+  EXPECT_EQ(StaysFreshFor(grid, seconds(5)), seconds(60));
+  WithdrawStale(grid, seconds(5), seconds(61));
   EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
 }
 
