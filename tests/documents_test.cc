@@ -161,8 +161,10 @@ TEST(Documents, OperationsGivesARemedyForEachFamilyOfPodgpu) {
     }
   }
   std::set<std::string> families;
-  for (const SlotFamilyDoc& family : SlotFamilyDocs()) {
-    families.insert(std::string(family.name));
+  for (const SlotView view : {SlotView::kCore, SlotView::kSelf}) {
+    for (const FamilyDoc& doc : SlotFamilyDocs(view)) {
+      families.insert(doc.family.name);
+    }
   }
   EXPECT_EQ(headings, families);
 }

@@ -4,25 +4,21 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+#include "exporter/page_sections.h"
 #include "exposition/text.h"
 #include "fields/field.h"
 #include "health/self_metrics.h"
 #include "source/nvml/catalogue.h"
-#include "tests/node_fixture.h"
-#include "view/accounting_view.h"
-#include "view/energy_reading_view.h"
-#include "view/energy_view.h"
+#include "tests/views_node.h"
 #include "view/native_table.h"
-#include "view/pod_use_view.h"
-#include "view/process_view.h"
-#include "view/vcuda_view.h"
-#include "view/view.h"
 #include "view/xid.h"
 
 namespace podgpu {
@@ -53,40 +49,17 @@ SeriesCounts CountMeasures() {
   return counts;
 }
 
-bool IsOfXids(std::string_view name) { return name.find("_gpu_xid_") != name.npos; }
+enum class Chapter : uint8_t { kDevices, kProcesses, kRequests, kItself };
 
-std::string FieldsOfFamily(std::string_view name) {
-  std::string fields;
-  std::set<uint16_t> seen;
-  for (const Measure& measure : Measures()) {
-    if (measure.name == name && seen.insert(measure.field_id).second) {
-      fields += (fields.empty() ? "" : ", ") + std::to_string(measure.field_id);
-    }
+// Every section has its families in one of the chapters.
+Chapter ChapterOf(const DescribedSection& section) {
+  if (section.views.empty()) {
+    return Chapter::kRequests;
   }
-  return !fields.empty() ? fields : IsOfXids(name) ? "230" : "-";
-}
-
-std::string LabelsOfFamily(std::string_view name) {
-  if (IsOfXids(name)) {
-    return name.starts_with("podgpu_pod_")
-               ? "`gpu` `UUID` `namespace` `pod` `container` `shared` `xid` `action`"
-               : "`gpu` `UUID` `xid` `action`";
+  if (section.of_processes) {
+    return Chapter::kProcesses;
   }
-  for (const Measure& measure : Measures()) {
-    if (measure.name == name) {
-      std::string labels = measure.instances ? "`gpu` `UUID` `GPU_I_ID` `scope`" : "`gpu` `UUID`";
-      return measure.extra_label.empty() ? labels
-                                         : labels + " `" + std::string(measure.extra_label) + "`";
-    }
-  }
-  if (name == "podgpu_gpu_info") {
-    return "`gpu` `UUID` `hostname` `model` `pci_bus_id` `device` `serial` `vbios_version` "
-           "`driver_version` `mig`";
-  }
-  return name == "podgpu_gpu_instance_info"
-             ? "`gpu` `UUID` `GPU_I_ID` `profile`"
-             : "`gpu` `UUID` `GPU_I_ID` `namespace` `pod` `pod_uid` `container` `resource` `claim` "
-               "`shared`";
+  return std::ranges::count(section.views, View::kSelf) > 0 ? Chapter::kItself : Chapter::kDevices;
 }
 
 // The origin of a field with --source=nvml.
@@ -95,87 +68,91 @@ std::string FromNvml(const Field& field) {
   return origin.empty() ? "-" : std::string(origin);
 }
 
-std::string FamilyFromNvml(std::string_view name) {
-  std::string all;
-  for (const Measure& measure : Measures()) {
-    const std::string origin = FromNvml(*FindField(measure.field_id));
-    if (measure.name == name && all.find(origin) == std::string::npos) {
-      all += (all.empty() ? "" : ", ") + origin;
+// A sentence about lines that are not always present.
+std::string_view WhenShown(Shown shown) {
+  switch (shown) {
+    case Shown::kOnceSeen:
+      return " A line from the first time that it is not 0.";
+    case Shown::kWhileSeen:
+      return " No line while it is 0.";
+    case Shown::kAlways:
+      break;
+  }
+  return "";
+}
+
+std::string OrDash(std::string text) { return text.empty() ? "-" : text; }
+
+// The words, each as code.
+std::string InCode(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (const std::string_view word : words) {
+    absl::StrAppendFormat(&text, word.empty() ? "" : text.empty() ? "`%s`" : " `%s`", word);
+  }
+  return OrDash(text);
+}
+
+// The fields that feed the family, and their origins with --source=nvml.
+std::string FieldCells(const FamilyDoc& doc) {
+  std::vector<std::string> origins;
+  for (const uint16_t id : doc.field_ids) {
+    origins.push_back(FromNvml(*FindField(id)));
+  }
+  const auto repeated = std::ranges::unique(origins);
+  origins.erase(repeated.begin(), repeated.end());
+  return absl::StrFormat(" %s | %s |", OrDash(absl::StrJoin(doc.field_ids, ", ")),
+                         origins.empty() ? "yes" : Listed(origins));
+}
+
+// The families of a chapter.
+std::string Table(Chapter chapter) {
+  const bool has_views = chapter == Chapter::kDevices || chapter == Chapter::kProcesses;
+  const bool has_fields = chapter == Chapter::kDevices;
+  std::string table = absl::StrFormat(
+      "| family |%s type | unit | labels |%s meaning |\n|---|%s---|---|---|%s---|\n",
+      has_views ? " views |" : "", has_fields ? " from field | with NVML |" : "",
+      has_views ? "---|" : "", has_fields ? "---|---|" : "");
+  for (const DescribedSection& section : DescribedSections()) {
+    std::vector<std::string_view> views;
+    for (const View view : section.views) {
+      views.push_back(kViewNames.at(static_cast<size_t>(view)));
+    }
+    for (const FamilyDoc& doc : section.families) {
+      if (ChapterOf(section) == chapter) {
+        absl::StrAppendFormat(&table, "| `%s` |%s %s | %s | %s |%s %s%s |\n", doc.family.name,
+                              has_views ? " " + InCode(views) + " |" : "", doc.family.type,
+                              OrDash(doc.family.unit), InCode(Split(doc.labels, ',')),
+                              has_fields ? FieldCells(doc) : "", doc.family.help,
+                              WhenShown(doc.shown));
+      }
     }
   }
-  return !all.empty() ? all : IsOfXids(name) ? "event" : "driver";
+  return table;
 }
 
-std::string NativeSection() {
-  std::string section =
-      "## Native families\n\n"
-      "The view `native` has all of them, the view `core` those that say so. Base units, identity "
-      "only on measures; a label\nwithout a value is left out. `GPU_I_ID` stands on series of MIG "
-      "instances only, and so does `scope=\"instance\"`; sums\ntake `scope=\"device\"`. Field "
-      "numbers are DCGM's.\n\n"
-      "| family | core | type | unit | labels | from field | with NVML | meaning |\n"
-      "|---|---|---|---|---|---|---|---|\n";
-  const auto add = [&](const std::vector<Family>& families, std::string_view core) {
-    for (const Family& family : families) {
-      section += absl::StrFormat("| `%s` | %s | %s | %s | %s | %s | %s | %s |\n", family.name, core,
-                                 family.type, family.unit.empty() ? "-" : family.unit,
-                                 LabelsOfFamily(family.name), FieldsOfFamily(family.name),
-                                 FamilyFromNvml(family.name), family.help);
-    }
-  };
-  add(CoreFamilies(), "yes");
-  add(MeasureFamilies(), "-");
-  return section;
-}
-
-std::string ProcessSection() {
-  std::string section =
-      "## Processes and energy\n\nWith `--process-metrics=on`, from NVML and `/proc`: the view "
-      "`process`, which that adds to the page. Those of GPUs and pods are in the\nview `native` "
-      "too; those of processes are under `--metric-prefix`. Pods are named by the API server. "
-      "[energy.md](energy.md) says how energy is apportioned and how wrong that can be.\n\n"
-      "| family | type | unit | labels | meaning |\n|---|---|---|---|---|\n";
-  const auto add = [&](const Family& family, std::string_view labels) {
-    section += absl::StrFormat("| `%s` | %s | %s | %s | %s |\n", family.name, family.type,
-                               family.unit.empty() ? "-" : family.unit, labels, family.help);
-  };
-  add(EnergyByMethodFamily(), "`gpu` `UUID` `method`");
-  add(EnergyReadingFamily(), "`gpu` `UUID`");
-  for (const Family& family : AccountingFamilies()) {
-    add(family, "`gpu` `UUID`");
-  }
-  for (const Family& family : PodUseFamilies()) {
-    const bool by_method = family.name == PodUseFamilies().front().name;
-    add(family, by_method ? "`gpu` `UUID` `namespace` `pod` `pod_uid` `container` `shared` `method`"
-                          : "`gpu` `UUID` `namespace` `pod` `pod_uid` `container` `shared`");
-  }
-  const std::string labels =
-      "`container` `container_id` `gpu` `namespace` `pid` `pod` `pod_uid` `process_name`";
-  for (const Family& family : ProcessFamilies(kProcessPrefix)) {
-    add(family, labels);
-  }
-  add(ProcessEnergyByMethodFamily(), labels + " `UUID` `method`");
-  return section;
-}
-
-std::string VcudaSection() {
-  std::string section =
-      "## Requested and used\n\nWith `--requested-vs-used=on`, under `/metric`, and with "
-      "`--query-addr` or `--query-port` on a listener of its own: gpu-manager's\nfamilies. "
-      "[compatibility.md](compatibility.md#with-gpu-manager) says which request counts as what.\n\n"
-      "| family | type | unit | labels | meaning |\n|---|---|---|---|---|\n";
-  for (const Family& family : VcudaFamilies()) {
-    const bool of_memory = family.name.find("memory") != std::string::npos;
-    const bool is_asked = family.name.find("request") != std::string::npos;
-    section += absl::StrFormat(
-        "| `%s` | %s | %s | `container_name` `namespace` `node` `pod_name` `%s` | %s |\n",
-        family.name, family.type,
-        of_memory  ? "MiB"
-        : is_asked ? "cards"
-                   : "percent",
-        VcudaLabelOf(family.name), family.help);
-  }
-  return section;
+std::string FamilySections() {
+  return "## Native families\n\n"
+         "Base units, identity only on measures; a label without a value is left out. `GPU_I_ID` "
+         "stands on series of\nMIG instances only, and so does `scope=\"instance\"`; sums take "
+         "`scope=\"device\"`. Field numbers are DCGM's; a\nfamily without one is computed by "
+         "podgpu, with either source.\n\n" +
+         Table(Chapter::kDevices) +
+         "\n## Processes and energy\n\n"
+         "With `--process-metrics=on`, which adds the view `process` to the page; from NVML and "
+         "`/proc`. The families of\nprocesses are under `--metric-prefix`. Pods are named by the "
+         "API server. [energy.md](energy.md) says how energy is\napportioned and how wrong that "
+         "can be.\n\n" +
+         Table(Chapter::kProcesses) +
+         "\n## Requested and used\n\n"
+         "With `--requested-vs-used=on`, under `/metric`, and with `--query-addr` or "
+         "`--query-port` on a listener of its own: gpu-manager's\nfamilies. "
+         "[compatibility.md](compatibility.md#with-gpu-manager) says which request counts as "
+         "what.\n\n" +
+         Table(Chapter::kRequests) +
+         "\n## About podgpu itself\n\n"
+         "The view `self`. [operations.md](operations.md) says what to do when one of them "
+         "moves.\n\n" +
+         Table(Chapter::kItself);
 }
 
 std::string DcgmSection() {
@@ -203,29 +180,19 @@ std::string DcgmSection() {
 
 // Every field of the catalogue that NVML gives; "1-3" for numbers in a row.
 std::string SourceSection() {
-  std::map<std::string_view, std::vector<uint16_t>> ids;
+  std::map<std::string_view, std::vector<uint32_t>> ids;
   for (const Field& field : Catalogue()) {
     ids[NvmlOrigin(field)].push_back(field.id);
   }
   const auto list = [&](std::string_view origin) {
-    std::string text;
-    const std::vector<uint16_t>& all = ids[origin];
-    for (size_t i = 0; i < all.size(); ++i) {
-      const size_t first = i;
-      while (i + 1 < all.size() && all[i + 1] == all[i] + 1) {
-        ++i;
-      }
-      text += (text.empty() ? "" : ", ") + std::to_string(all[first]);
-      text += i == first ? "" : "-" + std::to_string(all[i]);
-    }
-    return text;
+    return absl::StrReplaceAll(NumberRanges(ids[origin]), {{",", ", "}});
   };
   return absl::StrFormat(
       "## Which source gives what\n\n"
       "`--source=dcgm` serves every field that the installed DCGM knows. `--source=nvml` needs the "
       "driver alone and\nserves the fields below, with DCGM's names, units and rounding; all "
-      "others "
-      "are absent with the reason\n`not_in_source`. What a board or an older driver lacks is "
+      "others are absent with the reason\n`not_in_source`. What a board or an older driver lacks "
+      "is "
       "`not_supported`, as with DCGM.\n\n"
       "| how | fields |\n|---|---|\n"
       "| driver: a call of `libnvidia-ml` | %s |\n"
@@ -237,61 +204,50 @@ std::string SourceSection() {
       list("driver"), list("event"), list("GPM"));
 }
 
-// A sentence about lines that are not always present.
-std::string_view WhenShown(Shown shown) {
-  switch (shown) {
-    case Shown::kOnceSeen:
-      return " A line from the first time that it is not 0.";
-    case Shown::kWhileSeen:
-      return " No line while it is 0.";
-    case Shown::kAlways:
-      break;
-  }
-  return "";
-}
-
-std::string SlotRows(SlotView view) {
-  std::string rows;
-  for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
-    if (doc.view == view) {
-      rows += absl::StrFormat("| `%s` | %s | %s | %s | %s |\n", doc.name, doc.type,
-                              doc.unit.empty() ? "-" : doc.unit,
-                              doc.labels.empty() ? "-" : absl::StrFormat("`%s`", doc.labels),
-                              absl::StrFormat("%s%s", doc.help, WhenShown(doc.shown)));
-    }
-  }
-  return rows;
-}
-
-std::string SlotSection() {
-  constexpr std::string_view kHead =
-      "| family | type | unit | labels | meaning |\n|---|---|---|---|---|\n";
-  return absl::StrFormat(
-      "## State of devices\n\nPart of the views `core` and `native`; computed by the "
-      "exporter.\n\n%s%s\n"
-      "## About podgpu itself\n\nThe view `self`. [operations.md](operations.md) says what to do "
-      "when one of them moves.\n\n%s%s",
-      kHead, SlotRows(SlotView::kCore), kHead, SlotRows(SlotView::kSelf));
-}
-
-bool IsAlwaysShown(std::string_view family) {
-  const std::vector<SlotFamilyDoc> docs = SlotFamilyDocs();
-  const auto found = std::ranges::find(docs, family, &SlotFamilyDoc::name);
-  return found->shown == Shown::kAlways && family != "podgpu_source_call_seconds";
-}
-
 // The families that are always present.
 size_t SlotSeriesOf(SlotView view) {
   size_t count = 0;
   const Topology none;
-  for (const SlotFamily& family : SlotFamiliesOf(view, &none, 0)) {
-    count += IsAlwaysShown(family.family.name) ? family.series.size() : 0;
+  const std::vector<FamilyDoc> docs = SlotFamilyDocs(view);
+  const std::vector<SlotFamily> families = SlotFamiliesOf(view, &none, 0);
+  for (size_t i = 0; i < docs.size(); ++i) {
+    const bool is_always_shown =
+        docs[i].shown == Shown::kAlways && docs[i].family.name != "podgpu_source_call_seconds";
+    count += is_always_shown ? families[i].series.size() : 0;
   }
   return count;
 }
 
+// The lines of one GPU, of a pod on it and of its process; of a container with a card, for all its
+// cards together and for each.
+struct ProcessCounts {
+  size_t gpu = 0, pod = 0, process = 0, container = 0, card = 0;
+};
+
+// Counted on the page of a node of one of each.
+ProcessCounts CountProcesses() {
+  const ViewsNode node(1, 0, {View::kProcess});
+  ProcessCounts counts;
+  for (const SeriesPlan::FamilyLines& lines : node.plan().families()) {
+    for (uint32_t i = 0; i < lines.series_count; ++i) {
+      const uint32_t block = node.plan().series()[lines.first_series + i].labels;
+      const std::string& labels = node.plan().label_blocks()[block];
+      const bool is_of_pod = labels.find("pod_uid=") != std::string::npos;
+      ++(labels.find("pid=") != std::string::npos ? counts.process
+         : is_of_pod                              ? counts.pod
+                                                  : counts.gpu);
+    }
+  }
+  for (const SeriesPlan::Series& series : node.requests_plan().series()) {
+    const std::string& labels = node.requests_plan().label_blocks()[series.labels];
+    ++(labels.find("=\"total\"") != std::string::npos ? counts.container : counts.card);
+  }
+  return counts;
+}
+
 std::string FormulaSection() {
   const SeriesCounts native = CountMeasures();
+  const ProcessCounts one = CountProcesses();
   return absl::StrFormat(
       "## How many series a node has\n\n"
       "With W GPUs without MIG, P GPUs with MIG, I MIG instances, M metrics in the counters file "
@@ -309,12 +265,10 @@ std::string FormulaSection() {
       "most.\n"
       "- Native: core, and %d x W + %d x P + %d x I; at most %d more for each GPU, as its throttle "
       "reasons and\n  recovery actions hold for the first time.\n"
-      "- Processes: 7 for each GPU, 10 for each pod on a GPU, and 11 for each row of a process on "
-      "a "
-      "GPU.\n"
-      "- Requested and used, on a page of its own: 4 for each container, and 2 more for each of "
-      "its "
-      "cards.\n"
+      "- Processes: %d for each GPU, %d for each pod on a GPU, and %d for each row of a process on "
+      "a GPU.\n"
+      "- Requested and used, on a page of its own: %d for each container, and %d more for each of "
+      "its cards.\n"
       "- Self: %d, one for the state of the source, and one for each kind of call, reason and "
       "result that has been; two\n  of the %d only with a directory of batch jobs, one with TLS, "
       "two with dumps, eight with pods or ResourceSlices from\n  the API server, two with "
@@ -322,7 +276,8 @@ std::string FormulaSection() {
       "A value that is not there is a series less: the driver's support decides, and "
       "`podgpu_absent_samples` counts.\n",
       SlotSeriesOf(SlotView::kCore), native.whole_gpu, native.partitioned_gpu, native.instance,
-      native.once_held, SlotSeriesOf(SlotView::kSelf), SlotSeriesOf(SlotView::kSelf));
+      native.once_held, one.gpu, one.pod, one.process, one.container, one.card,
+      SlotSeriesOf(SlotView::kSelf), SlotSeriesOf(SlotView::kSelf));
 }
 
 // "8, 11, 31 to 32": the XIDs with this action, among those that have a text.
@@ -370,9 +325,8 @@ std::string Document() {
   return "# Metrics\n\n"
          "Which series podgpu serves, from which field, and how many. Made from the tables of the "
          "program by a test;\ndo not edit it by hand.\n\n" +
-         NativeSection() + "\n" + ProcessSection() + "\n" + VcudaSection() + "\n" + SlotSection() +
-         "\n" + DcgmSection() + "\n" + SourceSection() + "\n" + XidSection() + "\n" +
-         FormulaSection();
+         FamilySections() + "\n" + DcgmSection() + "\n" + SourceSection() + "\n" + XidSection() +
+         "\n" + FormulaSection();
 }
 
 TEST(MetricsDocument, EqualsTheTables) {

@@ -100,21 +100,17 @@ Status SetHostnameLabel(NodeCommand& command, std::string_view value) {
 }
 
 Status SetViews(NodeCommand& command, std::string_view value) {
-  constexpr std::pair<std::string_view, View> kViews[] = {{"dcgm", View::kDcgm},
-                                                          {"core", View::kCore},
-                                                          {"native", View::kNative},
-                                                          {"process", View::kProcess},
-                                                          {"self", View::kSelf}};
   std::vector<View> views;
   for (const std::string_view name : Split(value, ',')) {
-    const auto* const row =
-        std::ranges::find(kViews, Trim(name), &std::pair<std::string_view, View>::first);
-    if (row == std::end(kViews)) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "%s is not one of dcgm, core, native, process, self", Quoted(Trim(name))));
+    const auto* const row = std::ranges::find(kViewNames, Trim(name));
+    if (row == kViewNames.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s is not one of %s", Quoted(Trim(name)),
+                          Listed(std::vector<std::string>(kViewNames.begin(), kViewNames.end()))));
     }
-    if (std::ranges::count(views, row->second) == 0) {
-      views.push_back(row->second);
+    const auto view = static_cast<View>(row - kViewNames.begin());
+    if (std::ranges::count(views, view) == 0) {
+      views.push_back(view);
     }
   }
   std::ranges::sort(views);

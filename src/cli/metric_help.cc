@@ -2,58 +2,46 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
+#include "exporter/page_sections.h"
 #include "fields/counters_csv.h"
 #include "fields/field.h"
-#include "health/self_metrics.h"
 #include "source/nvml/catalogue.h"
-#include "view/accounting_view.h"
-#include "view/energy_reading_view.h"
-#include "view/energy_view.h"
 #include "view/native_table.h"
-#include "view/pod_use_view.h"
-#include "view/process_view.h"
-#include "view/vcuda_view.h"
-#include "view/view.h"
 
 namespace podgpu {
 namespace {
 
 struct Described {
-  Family family;
-  std::string_view shown_by;  // The view or flag that shows it.
+  FamilyDoc doc;
+  std::string shown_by;  // The views or the flag that show it.
 };
 
-void Add(const std::vector<Family>& families, std::string_view shown_by,
-         std::vector<Described>& all) {
-  for (const Family& family : families) {
-    all.push_back({family, shown_by});
+std::string ShownBy(const DescribedSection& section) {
+  if (section.views.empty()) {
+    return "/metric, with --requested-vs-used=on";
   }
+  std::string text = section.views.size() == 1 ? "view " : "views ";
+  for (const View view : section.views) {
+    text += view == section.views.front() ? "" : " and ";
+    text += kViewNames.at(static_cast<size_t>(view));
+  }
+  return text + (section.of_processes ? ", with --process-metrics=on" : "");
 }
 
-// All families except those with DCGM's names, in the order of docs/metrics.md.
+// All families except those with DCGM's names.
 std::vector<Described> AllFamilies() {
-  constexpr std::string_view kProcess = "view process, with --process-metrics=on";
   std::vector<Described> all;
-  Add(CoreFamilies(), "views core and native", all);
-  Add(MeasureFamilies(), "view native", all);
-  Add({EnergyByMethodFamily(), EnergyReadingFamily()}, kProcess, all);
-  Add(AccountingFamilies(), kProcess, all);
-  Add(PodUseFamilies(), kProcess, all);
-  Add(ProcessFamilies(kProcessPrefix), kProcess, all);
-  Add({ProcessEnergyByMethodFamily()}, kProcess, all);
-  Add(VcudaFamilies(), "/metric, with --requested-vs-used=on", all);
-  for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
-    all.push_back({{.name = std::string(doc.name),
-                    .help = std::string(doc.help),
-                    .type = std::string(doc.type),
-                    .unit = std::string(doc.unit)},
-                   doc.view == SlotView::kSelf ? "view self" : "views core and native"});
+  for (DescribedSection& section : DescribedSections()) {
+    for (FamilyDoc& doc : section.families) {
+      all.push_back({std::move(doc), ShownBy(section)});
+    }
   }
   return all;
 }
@@ -70,13 +58,11 @@ std::string OriginText(const Field& field) {
 }
 
 std::string TextOfFamily(const Described& described) {
-  const Family& family = described.family;
+  const Family& family = described.doc.family;
   std::string text = absl::StrFormat("%s: %s, %s\n  %s\n  shown by: %s\n", family.name, family.type,
                                      UnitText(family.unit), family.help, described.shown_by);
-  std::set<uint16_t> seen;
-  for (const Measure& measure : Measures()) {
-    const Field* const field = FindField(measure.field_id);
-    if (measure.name == family.name && field != nullptr && seen.insert(field->id).second) {
+  for (const uint16_t id : described.doc.field_ids) {
+    if (const Field* const field = FindField(id); field != nullptr) {
       absl::StrAppendFormat(&text, "  from: %s\n", OriginText(*field));
     }
   }
@@ -126,7 +112,7 @@ Status Unknown(std::string_view name, const std::vector<Described>& families) {
   std::vector<std::string_view> names;
   names.reserve(families.size() + Catalogue().size());
   for (const Described& described : families) {
-    names.emplace_back(described.family.name);
+    names.emplace_back(described.doc.family.name);
   }
   for (const Field& field : Catalogue()) {
     names.push_back(field.name);
@@ -144,12 +130,12 @@ StatusOr<std::string> MetricHelp(std::string_view name) {
   if (name.empty()) {
     std::string names;
     for (const Described& described : families) {
-      names += described.family.name + "\n";
+      names += described.doc.family.name + "\n";
     }
     return names + "and the DCGM fields by their names, such as DCGM_FI_DEV_GPU_UTIL\n";
   }
   for (const Described& described : families) {
-    if (described.family.name == name) {
+    if (described.doc.family.name == name) {
       return TextOfFamily(described);
     }
   }

@@ -1,42 +1,44 @@
 #include "exporter/page_sections.h"
 
-#include <initializer_list>
+#include <algorithm>
 
 #include "view/accounting_view.h"
 #include "view/energy_reading_view.h"
 #include "view/energy_view.h"
 #include "view/pod_use_view.h"
+#include "view/pod_xids.h"
+#include "view/process_view.h"
+#include "view/vcuda_view.h"
 
 namespace podgpu {
 namespace {
 
-// A set of views.
-constexpr uint32_t Views(std::initializer_list<View> views) {
-  uint32_t set = 0;
-  for (const View view : views) {
-    set |= 1U << static_cast<uint32_t>(view);
-  }
-  return set;
-}
+constexpr View kDcgm[] = {View::kDcgm};
+constexpr View kCore[] = {View::kCore, View::kNative};
+constexpr View kNative[] = {View::kNative};
+constexpr View kUse[] = {View::kNative, View::kProcess};
+constexpr View kProcess[] = {View::kProcess};
+constexpr View kSelf[] = {View::kSelf};
 
 struct SectionRow {
-  uint32_t views;
-  bool of_processes;  // Left out when processes are not read.
+  std::span<const View> views;
+  bool of_processes;                     // Left out when processes are not read.
+  std::vector<FamilyDoc> (*families)();  // Null: the list of counters describes them.
   Section (*make)(PageState& state);
 };
 
 // In the order of the page.
 constexpr SectionRow kSections[] = {
-    {Views({View::kDcgm}), false, DcgmSection},
-    {Views({View::kCore, View::kNative}), false, CoreSection},
-    {Views({View::kNative}), false, MeasuresSection},
-    {Views({View::kCore, View::kNative}), false, PodXidSection},
-    {Views({View::kNative, View::kProcess}), true,
+    {kDcgm, false, nullptr, DcgmSection},
+    {kCore, false, CoreFamilies, CoreSection},
+    {kNative, false, MeasureFamilies, MeasuresSection},
+    {kCore, false, PodXidFamilies, PodXidSection},
+    {kUse, true, EnergyFamilies,
      [](PageState& state) {
        return AccountsSection(state.process_page(), "energy of GPUs",
                               {EnergySlotCount, AddEnergyView, AppendEnergy});
      }},
-    {Views({View::kNative, View::kProcess}), true,
+    {kUse, true, EnergyReadingFamilies,
      [](PageState& state) {
        return AccountsSection(state.process_page(), "readings of energy counters",
                               {.count = EnergyReadingSlotCount,
@@ -44,37 +46,45 @@ constexpr SectionRow kSections[] = {
                                .append = AppendEnergyReadings,
                                .stays_when_stale = true});
      }},
-    {Views({View::kNative, View::kProcess}), true,
+    {kUse, true, AccountingFamilies,
      [](PageState& state) {
        return AccountsSection(state.process_page(), "accounting",
                               {AccountingSlotCount, AddAccountingView, AppendAccounting});
      }},
-    {Views({View::kNative, View::kProcess}), true,
+    {kUse, true, PodUseFamilies,
      [](PageState& state) {
        return AccountsSection(state.process_page(), "use by pods",
                               {PodUseSlotCount, AddPodUseView, AppendPodUses});
      }},
-    {Views({View::kCore, View::kNative}), false,
+    {kCore, false, [] { return SlotFamilyDocs(SlotView::kCore); },
      [](PageState& state) { return SlotTableSection(SlotView::kCore, state); }},
-    {Views({View::kProcess}), true,
+    {kProcess, true, ProcessFamilies,
      [](PageState& state) { return ProcessSection(state.process_page()); }},
-    {Views({View::kSelf}), false,
+    {kSelf, false, [] { return SlotFamilyDocs(SlotView::kSelf); },
      [](PageState& state) { return SlotTableSection(SlotView::kSelf, state); }},
 };
 
 }  // namespace
 
 std::vector<Section> SectionsOf(std::span<const View> views, PageState& state) {
-  uint32_t wanted = 0;
-  for (const View view : views) {
-    wanted |= Views({view});
-  }
   std::vector<Section> sections;
   for (const SectionRow& row : kSections) {
-    if ((row.views & wanted) != 0 && (state.shows_processes || !row.of_processes)) {
+    const bool is_wanted = std::ranges::find_first_of(row.views, views) != row.views.end();
+    if (is_wanted && (state.shows_processes || !row.of_processes)) {
       sections.push_back(row.make(state));
     }
   }
+  return sections;
+}
+
+std::vector<DescribedSection> DescribedSections() {
+  std::vector<DescribedSection> sections;
+  for (const SectionRow& row : kSections) {
+    if (row.families != nullptr) {
+      sections.push_back({row.views, row.of_processes, row.families()});
+    }
+  }
+  sections.push_back({{}, true, VcudaFamilies()});
   return sections;
 }
 

@@ -309,16 +309,6 @@ TEST(SelfMetrics, EverySlotHasExactlyOneValue) {
   }
 }
 
-TEST(SelfMetrics, NamesAreUniqueAndDocumented) {
-  std::set<std::string_view> names;
-  for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
-    EXPECT_TRUE(names.insert(doc.name).second) << doc.name;
-    EXPECT_TRUE(doc.help.ends_with('.')) << doc.name;
-    EXPECT_EQ(doc.type == "counter", doc.name.ends_with("_total")) << doc.name;
-    EXPECT_TRUE(doc.unit.empty() || doc.name.find(doc.unit) != std::string_view::npos) << doc.name;
-  }
-}
-
 // A reading of other fields may come before the tick gets the list of counters for them.
 TEST_F(TickTest, MakesANewPlanForAReadingOfOtherFields) {
   SetGrid(34);

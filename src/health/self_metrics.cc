@@ -1,6 +1,5 @@
 #include "health/self_metrics.h"
 
-#include <algorithm>
 #include <array>
 
 #include "base/version.h"
@@ -40,6 +39,9 @@ struct SlotRow {
   LabelSets (*label_sets)(const Topology* topology);
   void (*write)(const SlotInput& in, SlotWriter& out);
   Shown shown = Shown::kAlways;
+  Family family() const {
+    return {std::string(name), std::string(help), std::string(type), std::string(unit)};
+  }
 };
 
 LabelSets NoLabels(const Topology* /*topology*/) { return {{}}; }
@@ -454,26 +456,23 @@ std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology,
   std::vector<SlotFamily> families;
   uint32_t slot = first_slot;
   for (const SlotRow& row : kRows) {
-    if (row.view != view) {
-      continue;
+    if (row.view == view) {
+      SlotFamily& family = families.emplace_back(SlotFamily{row.family()});
+      for (std::vector<Label>& labels : row.label_sets(topology)) {
+        family.series.push_back({std::move(labels), slot++});
+      }
     }
-    SlotFamily family{{std::string(row.name), std::string(row.help), std::string(row.type),
-                       std::string(row.unit)},
-                      {}};
-    for (std::vector<Label>& labels : row.label_sets(topology)) {
-      family.series.push_back({std::move(labels), slot++});
-    }
-    families.push_back(std::move(family));
   }
   return families;
 }
 
 std::vector<SlotLine> SlotLinesOf(SlotView view, const Topology* topology) {
   std::vector<SlotLine> lines;
-  for (const SlotFamily& family : SlotFamiliesOf(view, topology, 0)) {
-    const auto* const row = std::ranges::find(kRows, family.family.name, &SlotRow::name);
-    for (const SlotSeries& series : family.series) {
-      lines.push_back({family.family.name + "{" + RenderLabels(series.labels), row->shown});
+  for (const SlotRow& row : kRows) {
+    if (row.view == view) {
+      for (const std::vector<Label>& labels : row.label_sets(topology)) {
+        lines.push_back({std::string(row.name) + "{" + RenderLabels(labels), row.shown});
+      }
     }
   }
   return lines;
@@ -488,10 +487,12 @@ void AppendSlots(SlotView view, const TickFacts& facts, bool ready, std::vector<
   }
 }
 
-std::vector<SlotFamilyDoc> SlotFamilyDocs() {
-  std::vector<SlotFamilyDoc> docs;
+std::vector<FamilyDoc> SlotFamilyDocs(SlotView view) {
+  std::vector<FamilyDoc> docs;
   for (const SlotRow& row : kRows) {
-    docs.push_back({row.view, row.name, row.type, row.unit, row.labels, row.help, row.shown});
+    if (row.view == view) {
+      docs.push_back({row.family(), std::string(row.labels), {}, row.shown});
+    }
   }
   return docs;
 }

@@ -14,6 +14,7 @@
 
 #include "facts/tick_facts.h"
 #include "sample/value.h"
+#include "view/family_doc.h"
 #include "view/shown.h"
 #include "view/view.h"
 
@@ -39,12 +40,7 @@ std::vector<SlotLine> SlotLinesOf(SlotView view, const Topology* topology);
 // Appends the value of every slot of `view`, in the same order.
 void AppendSlots(SlotView view, const TickFacts& facts, bool ready, std::vector<Value>& slots);
 
-// One row of docs/metrics.md, which a test generates.
-struct SlotFamilyDoc {
-  SlotView view;
-  std::string_view name, type, unit, labels, help;
-  Shown shown;
-};
-std::vector<SlotFamilyDoc> SlotFamilyDocs();
+// Returns the descriptions of the families of `view`.
+std::vector<FamilyDoc> SlotFamilyDocs(SlotView view);
 
 }  // namespace podgpu

@@ -1,5 +1,7 @@
 #include "view/accounting_view.h"
 
+#include <utility>
+
 namespace podgpu {
 namespace {
 
@@ -25,28 +27,30 @@ Value ModeOf(Accounting accounting) {
 
 }  // namespace
 
-std::vector<Family> AccountingFamilies() {
+std::vector<FamilyDoc> AccountingFamilies() {
   return {
-      {.name = "podgpu_gpu_accounting_enabled",
-       .help = "1 while the driver records each process on the GPU (accounting mode, "
-               "--enable-accounting), else 0, as always in MIG mode. Without it podgpu does not "
-               "see a process that begins and ends between two readings. Energy does not need it.",
-       .type = "gauge",
-       .unit = {},
-       .format = NumberFormat::kShortest},
-      {.name = "podgpu_gpu_short_processes_total",
-       .help = "Processes that began and ended between two readings, as accounting has reported "
-               "since podgpu started; absent until accounting is on for the first time.",
-       .type = "counter",
-       .unit = {},
-       .format = NumberFormat::kShortest}};
+      {{.name = "podgpu_gpu_accounting_enabled",
+        .help = "1 while the driver records each process on the GPU (accounting mode, "
+                "--enable-accounting), else 0, as always in MIG mode. Without it podgpu does not "
+                "see a process that begins and ends between two readings. Energy does not need it.",
+        .type = "gauge",
+        .unit = {},
+        .format = NumberFormat::kShortest},
+       "gpu,UUID"},
+      {{.name = "podgpu_gpu_short_processes_total",
+        .help = "Processes that began and ended between two readings, as accounting has reported "
+                "since podgpu started; absent until accounting is on for the first time.",
+        .type = "counter",
+        .unit = {},
+        .format = NumberFormat::kShortest},
+       "gpu,UUID"}};
 }
 
 void AddAccountingView(const ProcessAccounts& accounts, const ProcessNames& names,
                        uint32_t first_slot, PlanBuilder& plan) {
   uint32_t number = 0;
-  for (const Family& family : AccountingFamilies()) {
-    plan.BeginFamily(family);
+  for (FamilyDoc& doc : AccountingFamilies()) {
+    plan.BeginFamily(std::move(doc.family));
     uint32_t slot = first_slot + number++;
     for (const auto& [device, rows] : accounts.table().devices()) {
       if (const auto gpu = names.gpus.find(device); gpu != names.gpus.end()) {

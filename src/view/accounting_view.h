@@ -11,12 +11,12 @@
 #include "exposition/series_plan.h"
 #include "process/process_accounts.h"
 #include "sample/value.h"
+#include "view/family_doc.h"
 #include "view/process_view.h"
 
 namespace podgpu {
 
-// The families; also used for docs/metrics.md.
-std::vector<Family> AccountingFamilies();
+std::vector<FamilyDoc> AccountingFamilies();
 
 // Adds the lines of all devices that have a name. `first_slot`: the slot of the first number that
 // AppendAccounting appends.

@@ -5,21 +5,22 @@
 
 namespace podgpu {
 
-Family EnergyReadingFamily() {
+std::vector<FamilyDoc> EnergyReadingFamilies() {
   constexpr double kMicrosecond = 1e-6;  // A microsecond in seconds.
-  return {.name = "podgpu_gpu_energy_reading_timestamp_seconds",
-          .help =
-              "When podgpu last read the energy counter of the GPU, in seconds since 1970. All "
-              "energy of processes, pods and methods is as of this time.",
-          .type = "gauge",
-          .unit = "seconds",
-          .format = NumberFormat::kShortest,
-          .scale = kMicrosecond};
+  return {
+      {{.name = "podgpu_gpu_energy_reading_timestamp_seconds",
+        .help = "When podgpu last read the energy counter of the GPU, in seconds since 1970. All "
+                "energy of processes, pods and methods is as of this time.",
+        .type = "gauge",
+        .unit = "seconds",
+        .format = NumberFormat::kShortest,
+        .scale = kMicrosecond},
+       "gpu,UUID"}};
 }
 
 void AddEnergyReadingView(const ProcessAccounts& accounts, const ProcessNames& names,
                           uint32_t first_slot, PlanBuilder& plan) {
-  plan.BeginFamily(EnergyReadingFamily());
+  plan.BeginFamily(EnergyReadingFamilies().front().family);
   uint32_t slot = first_slot;
   for (const auto& [device, rows] : accounts.table().devices()) {
     if (const auto gpu = names.gpus.find(device); gpu != names.gpus.end()) {

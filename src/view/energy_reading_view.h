@@ -12,12 +12,12 @@
 #include "exposition/series_plan.h"
 #include "process/process_accounts.h"
 #include "sample/value.h"
+#include "view/family_doc.h"
 #include "view/process_view.h"
 
 namespace podgpu {
 
-// The family; also used for docs/metrics.md.
-Family EnergyReadingFamily();
+std::vector<FamilyDoc> EnergyReadingFamilies();
 
 // Adds a line for each device that has a name. `first_slot`: the slot of the first number that
 // AppendEnergyReadings appends.

@@ -23,22 +23,24 @@ Value OfMj(uint64_t energy_mj) { return Value::OfInt64(static_cast<int64_t>(ener
 
 }  // namespace
 
-Family EnergyByMethodFamily() {
-  return {.name = "podgpu_gpu_energy_by_method_joules_total",
-          .help =
-              "Energy that the GPU has drawn since podgpu started, by method: exclusive is "
-              "measured; sm_share, mig_activity and equal are apportioned; unattributed belongs to "
-              "no process; outside_kubernetes belongs to processes without rows. The sum over the "
-              "methods is the growth of the GPU's own counter.",
-          .type = "counter",
-          .unit = "joules",
-          .format = NumberFormat::kShortest,
-          .scale = kJoulesPerMj};
+std::vector<FamilyDoc> EnergyFamilies() {
+  return {
+      {{.name = "podgpu_gpu_energy_by_method_joules_total",
+        .help =
+            "Energy that the GPU has drawn since podgpu started, by method: exclusive is "
+            "measured; sm_share, mig_activity and equal are apportioned; unattributed belongs to "
+            "no process; outside_kubernetes belongs to processes without rows. The sum over the "
+            "methods is the growth of the GPU's own counter.",
+        .type = "counter",
+        .unit = "joules",
+        .format = NumberFormat::kShortest,
+        .scale = kJoulesPerMj},
+       "gpu,UUID,method"}};
 }
 
 void AddEnergyView(const ProcessAccounts& accounts, const ProcessNames& names, uint32_t first_slot,
                    PlanBuilder& plan) {
-  plan.BeginFamily(EnergyByMethodFamily());
+  plan.BeginFamily(EnergyFamilies().front().family);
   uint32_t slot = first_slot;
   for (const auto& [device, rows] : accounts.table().devices()) {
     const auto gpu = names.gpus.find(device);

@@ -12,12 +12,12 @@
 #include "exposition/series_plan.h"
 #include "process/process_accounts.h"
 #include "sample/value.h"
+#include "view/family_doc.h"
 #include "view/process_view.h"
 
 namespace podgpu {
 
-// The family; also used for docs/metrics.md.
-Family EnergyByMethodFamily();
+std::vector<FamilyDoc> EnergyFamilies();
 
 // Adds the lines of all devices that have a name. `first_slot`: the slot of the first number that
 // AppendEnergy appends.

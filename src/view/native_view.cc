@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,16 +18,17 @@ namespace {
 enum InfoFamily : size_t { kGpuInfo, kInstanceInfo, kAllocationInfo };
 
 struct InfoRow {
-  std::string_view name;
-  std::string_view help;
+  std::string_view name, help, labels;
 };
 constexpr std::array<InfoRow, 3> kInfoFamilies = {{
-    {"podgpu_gpu_info", "Facts about a GPU; always 1. Join on UUID."},
-    {"podgpu_gpu_instance_info",
-     "Facts about a MIG instance; always 1. Join on UUID and GPU_I_ID."},
+    {"podgpu_gpu_info", "Facts about a GPU; always 1. Join on UUID.",
+     "gpu,UUID,hostname,model,pci_bus_id,device,serial,vbios_version,driver_version,mig"},
+    {"podgpu_gpu_instance_info", "Facts about a MIG instance; always 1. Join on UUID and GPU_I_ID.",
+     "gpu,UUID,GPU_I_ID,profile"},
     {"podgpu_allocation_info",
      "A container that holds a GPU or MIG instance; always 1. shared is true if it holds one of "
-     "several replicas, or if other containers hold the same device. Join on UUID and GPU_I_ID."},
+     "several replicas, or if other containers hold the same device. Join on UUID and GPU_I_ID.",
+     "gpu,UUID,GPU_I_ID,namespace,pod,pod_uid,container,resource,claim,shared"},
 }};
 
 // The families of XIDs by code.
@@ -62,6 +62,14 @@ Family Described(const Measure& measure) {
           .unit = std::string(measure.unit),
           .format = NumberFormat::kShortest,
           .scale = measure.scale};
+}
+
+// The labels that BlockOf writes.
+std::string LabelsOf(const Measure& measure) {
+  const std::string labels = measure.instances ? "gpu,UUID,GPU_I_ID" : "gpu,UUID";
+  const bool is_scoped = measure.instances && measure.extra_label.empty();
+  const std::string last(is_scoped ? "scope" : measure.extra_label);
+  return last.empty() ? labels : labels + "," + last;
 }
 
 // An empty label has no information, so it is left out.
@@ -288,21 +296,27 @@ std::vector<uint16_t> NativeFieldIds() {
   return {ids.begin(), ids.end()};
 }
 
-std::vector<Family> CoreFamilies() {
-  std::vector<Family> families;
-  std::ranges::transform(kInfoFamilies, std::back_inserter(families),
-                         [](const InfoRow& row) { return Described(row); });
-  families.push_back(XidTotals());
-  families.push_back(XidTimes());
-  families.push_back(PodXidFamily());
+std::vector<FamilyDoc> CoreFamilies() {
+  std::vector<FamilyDoc> families;
+  families.reserve(kInfoFamilies.size() + 2);
+  for (const InfoRow& row : kInfoFamilies) {
+    families.push_back({Described(row), std::string(row.labels)});
+  }
+  for (const Family& family : {XidTotals(), XidTimes()}) {
+    families.push_back({family, "gpu,UUID,xid,action", {field_ids::kXid}});
+  }
   return families;
 }
 
-std::vector<Family> MeasureFamilies() {
-  std::vector<Family> families;
+std::vector<FamilyDoc> MeasureFamilies() {
+  std::vector<FamilyDoc> families;
   for (const Measure& measure : Measures()) {
-    if (families.empty() || families.back().name != measure.name) {
-      families.push_back(Described(measure));
+    if (families.empty() || families.back().family.name != measure.name) {
+      families.push_back({Described(measure), LabelsOf(measure)});
+    }
+    std::vector<uint16_t>& ids = families.back().field_ids;
+    if (std::ranges::find(ids, measure.field_id) == ids.end()) {
+      ids.push_back(measure.field_id);
     }
   }
   return families;

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <iterator>
-#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -312,26 +310,6 @@ TEST(NativeView, ShowsFactsButNoMeasuresOfALostGpu) {
   }
   EXPECT_EQ(node.Samples("podgpu_gpu_info").size(), 2U);
   EXPECT_EQ(node.Samples("podgpu_gpu_power_watts").size(), 1U);
-}
-
-TEST(NativeView, HasOnlyFamiliesThatItNames) {
-  std::map<std::string, Family> named;
-  std::vector<Family> families = CoreFamilies();
-  std::ranges::copy(MeasureFamilies(), std::back_inserter(families));
-  for (const Family& family : families) {
-    EXPECT_TRUE(named.emplace(family.name, family).second) << family.name << " is named twice";
-    EXPECT_TRUE(family.name.starts_with("podgpu_"));
-    EXPECT_TRUE(family.help.ends_with(".")) << family.name;
-    EXPECT_EQ(family.type == "counter", family.name.ends_with("_total")) << family.name;
-    const std::string end =
-        family.unit.empty() ? "" : "_" + family.unit + (family.type == "counter" ? "_total" : "");
-    EXPECT_TRUE(family.name.ends_with(end)) << family.name;
-  }
-  for (const ParsedFamily& family : NativeNode(2, 2, 2).Families()) {
-    ASSERT_TRUE(named.contains(family.name)) << family.name;
-    EXPECT_EQ(family.type, named[family.name].type);
-    EXPECT_EQ(family.help, named[family.name].help);
-  }
 }
 
 TEST(NativeView, ReadsFieldsOfTheCatalogueAscending) {

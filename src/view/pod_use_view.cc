@@ -89,10 +89,11 @@ std::vector<PodLine> PodLines(const ProcessAccounts& accounts, const ProcessName
 
 }  // namespace
 
-std::vector<Family> PodUseFamilies() {
-  std::vector<Family> families = {PodEnergyFamily()};
+std::vector<FamilyDoc> PodUseFamilies() {
+  const std::string labels = "gpu,UUID,namespace,pod,pod_uid,container,shared";  // As in PodLines.
+  std::vector<FamilyDoc> families = {{PodEnergyFamily(), labels + ",method"}};
   for (const PodMeasure& measure : kPodMeasures) {
-    families.push_back(FamilyOf(measure));
+    families.push_back({FamilyOf(measure), labels});
   }
   return families;
 }

@@ -13,12 +13,12 @@
 #include "exposition/series_plan.h"
 #include "process/process_accounts.h"
 #include "sample/value.h"
+#include "view/family_doc.h"
 #include "view/process_view.h"
 
 namespace podgpu {
 
-// The families, the one with the label method first; also used for docs/metrics.md.
-std::vector<Family> PodUseFamilies();
+std::vector<FamilyDoc> PodUseFamilies();
 
 // Adds the lines of all pods whose allocation `names` contains. `first_slot`: the slot of the first
 // number that AppendPodUses appends.

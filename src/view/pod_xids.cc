@@ -1,21 +1,25 @@
 #include "view/pod_xids.h"
 
+#include "fields/field_ids.h"
 #include "view/xid.h"
 
 namespace podgpu {
 
-Family PodXidFamily() {
-  return {.name = "podgpu_pod_gpu_xid_errors_total",
-          .help =
-              "XIDs of this code that the driver reported for a GPU while this container held it "
-              "or a part of it. shared is true if other containers held it too; the XID counts for "
-              "each of them.",
-          .type = "counter",
-          .unit = ""};
+std::vector<FamilyDoc> PodXidFamilies() {
+  return {
+      {{.name = "podgpu_pod_gpu_xid_errors_total",
+        .help =
+            "XIDs of this code that the driver reported for a GPU while this container held it "
+            "or a part of it. shared is true if other containers held it too; the XID counts for "
+            "each of them.",
+        .type = "counter",
+        .unit = ""},
+       "gpu,UUID,namespace,pod,container,shared,xid,action",
+       {field_ids::kXid}}};
 }
 
 void AddPodXids(std::span<const PodXid> rows, uint32_t first_slot, PlanBuilder& plan) {
-  plan.BeginFamily(PodXidFamily());
+  plan.BeginFamily(PodXidFamilies().front().family);
   for (const PodXid& row : rows) {
     const uint32_t labels =
         plan.AddLabels(RenderLabels({{"gpu", std::to_string(row.gpu_id)},

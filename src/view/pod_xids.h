@@ -12,6 +12,7 @@
 
 #include "exposition/series_plan.h"
 #include "sample/value.h"
+#include "view/family_doc.h"
 
 namespace podgpu {
 
@@ -27,8 +28,7 @@ struct PodXid {
   auto operator<=>(const PodXid&) const = default;
 };
 
-// The family; also used for docs/metrics.md.
-Family PodXidFamily();
+std::vector<FamilyDoc> PodXidFamilies();
 
 // Adds a line for each of `rows`; row i has slot `first_slot` + i.
 void AddPodXids(std::span<const PodXid> rows, uint32_t first_slot, PlanBuilder& plan);

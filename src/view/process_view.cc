@@ -199,8 +199,6 @@ Value OrAbsent(const std::optional<Number>& number) {
   return OrAbsent(number.has_value(), static_cast<int64_t>(number.value_or(0)));
 }
 
-}  // namespace
-
 Family ProcessEnergyByMethodFamily() {
   return {.name = "podgpu_process_energy_joules_total",
           .help =
@@ -213,6 +211,8 @@ Family ProcessEnergyByMethodFamily() {
           .format = NumberFormat::kShortest,
           .scale = kJoulesPerMillijoule};
 }
+
+}  // namespace
 
 void AddProcessView(const ProcessAccounts& accounts, const ProcessNames& names,
                     std::string_view prefix, uint32_t first_slot, PlanBuilder& plan) {
@@ -268,12 +268,15 @@ uint32_t ProcessSlotCount(const ProcessAccounts& accounts) {
          static_cast<uint32_t>(ledger.ended().size() * kEnergyMethodCount + ledger.idle().size());
 }
 
-std::vector<Family> ProcessFamilies(std::string_view prefix) {
-  std::vector<Family> families;
-  families.reserve(std::size(kProcessMeasures));
+std::vector<FamilyDoc> ProcessFamilies() {
+  const std::string labels =  // As in ProcessLabelsOf.
+      "container,container_id,gpu,namespace,pid,pod,pod_uid,process_name";
+  std::vector<FamilyDoc> families;
+  families.reserve(std::size(kProcessMeasures) + 1);
   for (const ProcessMeasure& measure : kProcessMeasures) {
-    families.push_back(Described(measure, prefix));
+    families.push_back({Described(measure, kProcessPrefix), labels});
   }
+  families.push_back({ProcessEnergyByMethodFamily(), labels + ",UUID,method"});
   return families;
 }
 

@@ -21,6 +21,7 @@
 #include "exposition/series_plan.h"
 #include "process/process_accounts.h"
 #include "sample/value.h"
+#include "view/family_doc.h"
 
 namespace podgpu {
 
@@ -59,9 +60,7 @@ void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots)
 // Returns how many numbers AppendProcesses appends.
 uint32_t ProcessSlotCount(const ProcessAccounts& accounts);
 
-// Returns name, type, unit and help of every family, for docs/metrics.md.
-std::vector<Family> ProcessFamilies(std::string_view prefix);
-// Returns the family of energy by method, which has the additional labels UUID and method.
-Family ProcessEnergyByMethodFamily();
+// The families, under kProcessPrefix.
+std::vector<FamilyDoc> ProcessFamilies();
 
 }  // namespace podgpu

@@ -17,25 +17,26 @@ constexpr uint32_t kSlotsPerUser = 4;
 constexpr uint32_t kSlotsPerCard = 2;
 
 struct VcudaMeasure {
-  std::string_view name, help, label;
+  std::string_view name, help, unit, label;
   bool by_card;
   uint8_t of_card;  // Index among the slots of a card.
   UserSlot in_all;
 };
 constexpr std::array<VcudaMeasure, 4> kVcudaMeasures = {{
-    {"container_gpu_memory_total", "gpu memory usage in MiB", "gpu_memory", true, 0, kMemoryInAll},
-    {"container_gpu_utilization", "gpu utilization", "gpu", true, 1, kSmInAll},
-    {"container_request_gpu_memory", "request of gpu memory in MiB", "req_of_gpu_memory", false, 0,
-     kMemoryAsked},
-    {"container_request_gpu_utilization", "request of gpu utilization", "req_of_gpu", false, 0,
-     kCardsAsked},
+    {"container_gpu_memory_total", "gpu memory usage in MiB", "MiB", "gpu_memory", true, 0,
+     kMemoryInAll},
+    {"container_gpu_utilization", "gpu utilization", "percent", "gpu", true, 1, kSmInAll},
+    {"container_request_gpu_memory", "request of gpu memory in MiB", "MiB", "req_of_gpu_memory",
+     false, 0, kMemoryAsked},
+    {"container_request_gpu_utilization", "request of gpu utilization", "cards", "req_of_gpu",
+     false, 0, kCardsAsked},
 }};
 
 Family Described(const VcudaMeasure& measure) {
   return {.name = std::string(measure.name),
           .help = std::string(measure.help),
           .type = "gauge",
-          .unit = {},
+          .unit = std::string(measure.unit),
           .format = NumberFormat::kShortest};
 }
 
@@ -44,15 +45,23 @@ uint32_t SlotsOf(const CardUser& user) {
 }
 
 // Labels in alphabetical order, as gpu-manager prints them.
-std::string LabelsOfUser(const CardUser& user, const std::string& node, std::string_view name,
-                         const std::string& value) {
+std::vector<Label> LabelsOfUser(const CardUser& user, const std::string& node,
+                                std::string_view name, const std::string& value) {
   std::vector<Label> labels = {{"container_name", user.container},
                                {"namespace", user.name_space},
                                {"node", node},
                                {"pod_name", user.pod},
                                {std::string(name), value}};
   std::ranges::sort(labels, {}, &Label::name);
-  return RenderLabels(labels);
+  return labels;
+}
+
+std::string LabelsOf(const VcudaMeasure& measure) {
+  std::string names;
+  for (const Label& label : LabelsOfUser({}, {}, measure.label, {})) {
+    names += (names.empty() ? "" : ",") + label.name;
+  }
+  return names;
 }
 
 Value OrUnknown(std::optional<double> number) {
@@ -86,18 +95,13 @@ std::optional<double> MemoryAskedMib(const CardsAsked& asked, const Grid& grid) 
 
 }  // namespace
 
-std::vector<Family> VcudaFamilies() {
-  std::vector<Family> families;
+std::vector<FamilyDoc> VcudaFamilies() {
+  std::vector<FamilyDoc> families;
   families.reserve(kVcudaMeasures.size());
   for (const VcudaMeasure& measure : kVcudaMeasures) {
-    families.push_back(Described(measure));
+    families.push_back({Described(measure), LabelsOf(measure)});
   }
   return families;
-}
-
-std::string_view VcudaLabelOf(std::string_view family) {
-  const auto* const measure = std::ranges::find(kVcudaMeasures, family, &VcudaMeasure::name);
-  return measure == kVcudaMeasures.end() ? std::string_view() : measure->label;
 }
 
 uint32_t VcudaSlotCount(std::span<const CardUser> users) {
@@ -117,11 +121,12 @@ void AddVcudaView(std::span<const CardUser> users, const std::string& node, uint
       const auto card_count = static_cast<uint32_t>(user.cards.size());
       for (uint32_t i = 0; measure.by_card && i < card_count; ++i) {
         const std::string gpu = "gpu" + std::to_string(user.cards[i].gpu);
-        plan.AddSeries(plan.AddLabels(LabelsOfUser(user, node, measure.label, gpu)),
+        plan.AddSeries(plan.AddLabels(RenderLabels(LabelsOfUser(user, node, measure.label, gpu))),
                        NumberSource::Slot(slot + i * kSlotsPerCard + measure.of_card));
       }
       if (card_count > 0 || !measure.by_card) {
-        plan.AddSeries(plan.AddLabels(LabelsOfUser(user, node, measure.label, std::string(kTotal))),
+        plan.AddSeries(plan.AddLabels(RenderLabels(
+                           LabelsOfUser(user, node, measure.label, std::string(kTotal)))),
                        NumberSource::Slot(slot + card_count * kSlotsPerCard + measure.in_all));
       }
       slot += SlotsOf(user);

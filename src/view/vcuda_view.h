@@ -17,6 +17,7 @@
 #include "process/keys.h"
 #include "sample/grid.h"
 #include "sample/value.h"
+#include "view/family_doc.h"
 
 namespace podgpu {
 
@@ -53,10 +54,8 @@ struct CardUse {
   std::optional<uint64_t> sm_percent = 0;
 };
 
-// Returns the families in the order of the page; also used for docs/metrics.md.
-std::vector<Family> VcudaFamilies();
-// Returns the fifth label of a family: "gpu_memory" and so on.
-std::string_view VcudaLabelOf(std::string_view family);
+// The families, in the order of the page.
+std::vector<FamilyDoc> VcudaFamilies();
 
 uint32_t VcudaSlotCount(std::span<const CardUser> users);
 

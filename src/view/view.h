@@ -7,6 +7,7 @@
 // called on the tick thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -20,6 +21,7 @@
 #include "sample/grid.h"
 #include "topology/selection.h"
 #include "topology/topology.h"
+#include "view/family_doc.h"
 
 namespace podgpu {
 
@@ -27,6 +29,9 @@ class HeldMeasures;
 
 // The views that can stand on a page, in the order in which they are written.
 enum class View : uint8_t { kDcgm, kCore, kNative, kProcess, kSelf };
+// Their names, in the same order.
+inline constexpr std::array<std::string_view, 5> kViewNames = {"dcgm", "core", "native", "process",
+                                                               "self"};
 
 struct ViewOptions {
   std::string hostname;                     // Empty: no hostname label.
@@ -68,7 +73,7 @@ struct SlotSeries {
 };
 struct SlotFamily {
   Family family;
-  std::vector<SlotSeries> series;
+  std::vector<SlotSeries> series = {};
 };
 
 // Adds dcgm-exporter's rows: GPUs and MIG instances, then switches, links, CPUs, cores.  The plan
@@ -101,9 +106,8 @@ uint32_t CountSlots(const std::vector<SlotFamily>& families);
 std::vector<uint16_t> CoreFieldIds();
 std::vector<uint16_t> NativeFieldIds();
 
-// Returns name, type, unit and help of every family of AddCoreView and AddMeasures, for
-// docs/metrics.md.
-std::vector<Family> CoreFamilies();
-std::vector<Family> MeasureFamilies();
+// The families of AddCoreView and AddMeasures.
+std::vector<FamilyDoc> CoreFamilies();
+std::vector<FamilyDoc> MeasureFamilies();
 
 }  // namespace podgpu

@@ -137,9 +137,11 @@ struct Changing {
 };
 std::vector<Changing> ChangingSeries() {
   std::vector<Changing> all = {{"podgpu_source_call_seconds", "", ""}};
-  for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
-    if (doc.shown != Shown::kAlways) {
-      all.push_back({std::string(doc.name), "", ""});
+  for (const SlotView view : {SlotView::kCore, SlotView::kSelf}) {
+    for (const FamilyDoc& doc : SlotFamilyDocs(view)) {
+      if (doc.shown != Shown::kAlways) {
+        all.push_back({doc.family.name, "", ""});
+      }
     }
   }
   for (const Measure& measure : Measures()) {

@@ -41,10 +41,8 @@ bool IsOfThePast(std::string_view line, std::string_view family) {
 }
 
 bool IsSelf(std::string_view family) {
-  static const std::vector<SlotFamilyDoc> docs = SlotFamilyDocs();
-  return std::ranges::any_of(docs, [&](const SlotFamilyDoc& doc) {
-    return doc.view == SlotView::kSelf && doc.name == family;
-  });
+  static const std::vector<FamilyDoc> docs = SlotFamilyDocs(SlotView::kSelf);
+  return std::ranges::any_of(docs, [&](const FamilyDoc& doc) { return doc.family.name == family; });
 }
 
 // Returns `line` without the labels of identity.
