@@ -275,7 +275,9 @@ std::set<std::string> RecordCalls(const Vendor& vendor, size_t mode, Scene scene
   for (int i = 0; i < kPeriodsOfFault; ++i) {
     node.Step();
   }
-  return node.vendor().called();
+  std::set<std::string> called = node.vendor().called();
+  called.insert(vendor.of_every_scene.begin(), vendor.of_every_scene.end());
+  return called;
 }
 
 bool AwaitHealthy(MatrixNode& node, const Reference& reference, int limit) {

@@ -239,6 +239,7 @@ Vendor NvmlVendor() {
 #define X(result, symbol, capability, parameters) vendor.symbols.insert(#symbol);
   PODGPU_NVML_API(X)
 #undef X
+  vendor.of_every_scene = {"nvmlEventSetWait_v2"};
   // Called only when newer symbols are missing, beside DCGM, or for processes; nvml_processes_test
   // and nvml_accounting_test test their faults.
   vendor.optional = {"nvmlDeviceGetHandleByUUID",

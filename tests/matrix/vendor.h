@@ -62,6 +62,9 @@ struct Vendor {
   std::function<std::unique_ptr<VendorNode>(size_t mode, NodeSeams seams)> make_node;
   std::set<std::string> symbols;   // Every symbol that the program may call.
   std::set<std::string> optional;  // Symbols that no recorded run needs to call.
+  // Symbols that a thread with a pace of its own calls in every scene, perhaps not while podgpu's
+  // calls are recorded.
+  std::set<std::string> of_every_scene;
   std::function<std::vector<FaultColumn>(const std::string& symbol)> columns;
   std::string counters;  // The metrics to read, in the format of a counters file.
   // Number of the source's threads that never sleep on the clock; 0: all threads sleep on it.
