@@ -62,7 +62,7 @@ Status SetWithdrawAfter(ClusterCommand& command, std::string_view value) {
   if (limit < kShortestInterval) {
     return absl::InvalidArgumentError("must be 1s or more");
   }
-  command.cluster.withdraw_after = limit;
+  command.cluster.tick.withdraw_after = limit;
   return absl::OkStatus();
 }
 
@@ -188,7 +188,7 @@ constexpr ClusterFlag kClusterFlags[] = {
     {"pod-map-deprecated", "", "PODGPU_POD_MAP_DEPRECATED", FlagKind::kBool, "false",
      "Show the map also in its deprecated form, a family POD_GPU_MAP_INFO_n for each line.",
      [](ClusterCommand& command, std::string_view value) {
-       command.cluster.deprecated_map = ParseGoBool(value).value_or(false);
+       command.cluster.tick.deprecated_map = ParseGoBool(value).value_or(false);
        return absl::OkStatus();
      }},
     {"in-use", "", "PODGPU_IN_USE", FlagKind::kString, "value",
@@ -196,7 +196,7 @@ constexpr ClusterFlag kClusterFlags[] = {
      "value (its averaged measure is not zero), pod (a pod holds it) or process (a process runs on "
      "it; needs nodes with --process-metrics=on). avg_GPU_utilization always uses value.",
      [](ClusterCommand& command, std::string_view value) {
-       PODGPU_ASSIGN_OR_RETURN(command.cluster.in_use, ParseInUseMeaning(value));
+       PODGPU_ASSIGN_OR_RETURN(command.cluster.tick.in_use, ParseInUseMeaning(value));
        return absl::OkStatus();
      }},
     {"in-use-listen", "", "PODGPU_IN_USE_LISTEN", FlagKind::kString, "",
@@ -332,7 +332,7 @@ StatusOr<ClusterCommand> ParseClusterFlags(std::span<const std::string> argument
         absl::StrFormat("argument %s is not an argument of podgpu cluster. %s",
                         Quoted(rest.front()), kClusterHint));
   }
-  if (command.cluster.prometheus.url && command.cluster.in_use == InUseMeaning::kProcess) {
+  if (command.cluster.prometheus.url && command.cluster.tick.in_use == InUseMeaning::kProcess) {
     return absl::InvalidArgumentError(
         absl::StrFormat("--in-use=process works only with --nodes: remove --in-use-prometheus, or "
                         "use --in-use=pod. %s",

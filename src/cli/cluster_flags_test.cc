@@ -29,9 +29,9 @@ TEST(ClusterFlags, FillTheOptions) {
   EXPECT_EQ(cluster.poller.pace.interval, std::chrono::seconds(30));
   EXPECT_EQ(cluster.poller.client.deadline, std::chrono::seconds(2));
   EXPECT_EQ(cluster.poller.pace.at_once, 7U);
-  EXPECT_EQ(cluster.withdraw_after, std::chrono::minutes(2));
-  EXPECT_TRUE(cluster.deprecated_map);
-  EXPECT_EQ(cluster.in_use, InUseMeaning::kPod);
+  EXPECT_EQ(cluster.tick.withdraw_after, std::chrono::minutes(2));
+  EXPECT_TRUE(cluster.tick.deprecated_map);
+  EXPECT_EQ(cluster.tick.in_use, InUseMeaning::kPod);
   EXPECT_EQ(cluster.in_use_address, ":8000");
   EXPECT_EQ(cluster.links.node_url, "http://{node}:9400/");
   EXPECT_EQ(cluster.links.dashboard_url, "https://grafana/d/gpu?var-node={node}");

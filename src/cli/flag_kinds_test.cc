@@ -30,9 +30,10 @@ TEST(FlagKinds, AcceptIntervalsAsMillisecondsOrDurations) {
   EXPECT_EQ(ParseNode({"-c=5000"}).value().exporter.collect_interval, milliseconds(5'000));
   EXPECT_EQ(ParseNode({}, {{"DCGM_EXPORTER_INTERVAL", "1m30s"}}).value().exporter.collect_interval,
             milliseconds(90'000));
-  EXPECT_EQ(ParseNode({"-x=10m"}).value().exporter.xid_window, milliseconds(600'000));
-  EXPECT_EQ(ParseNode({"--clock-events-count-window-size=1h"}).value().exporter.clock_window,
-            milliseconds(3'600'000));
+  EXPECT_EQ(ParseNode({"-x=10m"}).value().exporter.windows.xid_window, milliseconds(600'000));
+  EXPECT_EQ(
+      ParseNode({"--clock-events-count-window-size=1h"}).value().exporter.windows.clock_window,
+      milliseconds(3'600'000));
   EXPECT_EQ(ParseNode({"--textfile-interval=15s"}).value().exporter.text_files.interval,
             milliseconds(15'000));
   EXPECT_EQ(

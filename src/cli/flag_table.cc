@@ -194,7 +194,7 @@ Status SetProcessMetrics(NodeCommand& command, std::string_view value) {
 }
 
 Status SetRequestedVsUsed(NodeCommand& command, std::string_view value) {
-  command.exporter.requested_vs_used = IsOn(value);
+  command.exporter.vcuda.enabled = IsOn(value);
   return absl::OkStatus();
 }
 
@@ -204,7 +204,7 @@ Status SetVolcanoMemoryFactor(NodeCommand& command, std::string_view value) {
   if (mib < 1 || mib > kMostMib) {
     return absl::InvalidArgumentError("must be from 1 to 1048576 MiB");
   }
-  command.exporter.volcano_unit_mib = static_cast<uint64_t>(mib);
+  command.exporter.vcuda.volcano_unit_mib = static_cast<uint64_t>(mib);
   return absl::OkStatus();
 }
 
@@ -269,7 +269,7 @@ Status SetMetricsPath(NodeCommand& command, std::string_view value) {
   if (value != "/metrics" && IsNodePath(value)) {
     return absl::InvalidArgumentError("another page is served there");
   }
-  command.exporter.metrics_path = std::string(value);
+  command.exporter.routes.metrics_path = std::string(value);
   return absl::OkStatus();
 }
 
@@ -356,11 +356,11 @@ Status SetSeriesBudget(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
-template <std::chrono::milliseconds ExporterOptions::*member>
+template <std::chrono::milliseconds FindingsAsked::*member>
 Status SetWindow(NodeCommand& command, std::string_view value) {
   constexpr int64_t kShortestMs = 1'000;
   constexpr int64_t kLongestMs = 86'400'000;
-  return TakeInterval(value, kShortestMs, kLongestMs, command.exporter.*member);
+  return TakeInterval(value, kShortestMs, kLongestMs, command.exporter.windows.*member);
 }
 
 Status SetDcgmLogLevel(NodeCommand& command, std::string_view value) {
@@ -402,11 +402,11 @@ constexpr Flag kPage[] = {
      "300000",
      "How long DCGM_EXP_XID_ERRORS_COUNT counts an XID: 1000 to 86400000 milliseconds, or a "
      "duration such as 5m.",
-     SetWindow<&ExporterOptions::xid_window>},
+     SetWindow<&FindingsAsked::xid_window>},
     {"clock-events-count-window-size", "", "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE",
      FlagKind::kMilliseconds, "300000",
      "How long DCGM_EXP_CLOCK_EVENTS_COUNT counts a sample, in the same form.",
-     SetWindow<&ExporterOptions::clock_window>},
+     SetWindow<&FindingsAsked::clock_window>},
     {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", FlagKind::kString, "",
      "Directory in which a batch system keeps a file per device (\"0\", or \"0.7\" for MIG "
      "instance 7 of GPU 0) with one job id per line: each row of the device is shown once per job, "

@@ -31,10 +31,9 @@ void TakeCredentialsIfFound(const std::string& folder, StatusOr<ApiServerOptions
 // Warnings about --kubelet-pods-url and --kubelet-pods-insecure-skip-tls-verify.
 void AddKubeletPodsWarnings(const NodeCommand& command, std::vector<std::string>& warnings) {
   const ExporterOptions& exporter = command.exporter;
-  const bool wants_pods = exporter.requested_vs_used || exporter.processes.enabled ||
+  const bool wants_pods = exporter.vcuda.enabled || exporter.processes.enabled ||
                           exporter.pod_labels || exporter.view.pod_uid;
-  if (exporter.kubelet_pods &&
-      !(wants_pods && (exporter.kubernetes || exporter.requested_vs_used))) {
+  if (exporter.kubelet_pods && !(wants_pods && (exporter.kubernetes || exporter.vcuda.enabled))) {
     warnings.emplace_back(
         "--kubelet-pods-url has no effect without --kubernetes (-k) and one of "
         "--process-metrics=on, --kubernetes-enable-pod-uid and --kubernetes-enable-pod-labels");
@@ -85,9 +84,9 @@ Status TakeQuery(NodeCommand& command) {
           ToString(query), options.http.address));
     }
     options.query_address = ToString(query);
-    options.requested_vs_used = true;
+    options.vcuda.enabled = true;
   }
-  options.processes.enabled = options.processes.enabled || options.requested_vs_used;
+  options.processes.enabled = options.processes.enabled || options.vcuda.enabled;
   return absl::OkStatus();
 }
 

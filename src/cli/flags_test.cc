@@ -57,11 +57,11 @@ TEST(Flags, AcceptOneOrTwoDashesAndEqualsSignOrBlank) {
 
 TEST(Flags, StartGpuManagersListenerOnlyWhenRequested) {
   const ExporterOptions off = Parse({}).value().exporter;
-  EXPECT_FALSE(off.requested_vs_used);
+  EXPECT_FALSE(off.vcuda.enabled);
   EXPECT_FALSE(off.processes.enabled);
   EXPECT_EQ(off.query_address, "");
   const ExporterOptions page = Parse({"--requested-vs-used=on"}).value().exporter;
-  EXPECT_TRUE(page.requested_vs_used);
+  EXPECT_TRUE(page.vcuda.enabled);
   EXPECT_TRUE(page.processes.enabled) << "its page needs processes";
   EXPECT_EQ(page.views, off.views) << "the views do not change";
   EXPECT_EQ(page.query_address, "");
@@ -82,14 +82,14 @@ TEST(Flags, StartGpuManagersListenerOnlyWhenRequested) {
     const StatusOr<NodeCommand> command = Parse(row.arguments);
     ASSERT_TRUE(command.ok()) << command.status();
     EXPECT_EQ(command->exporter.query_address, row.address);
-    EXPECT_TRUE(command->exporter.requested_vs_used);
+    EXPECT_TRUE(command->exporter.vcuda.enabled);
     EXPECT_TRUE(command->exporter.processes.enabled);
   }
 }
 
 TEST(Flags, TakeTheUnitOfVolcanosMemory) {
-  EXPECT_FALSE(Parse({}).value().exporter.volcano_unit_mib.has_value()) << "unknown";
-  EXPECT_EQ(Parse({"--volcano-memory-factor=10"}).value().exporter.volcano_unit_mib, 10U);
+  EXPECT_FALSE(Parse({}).value().exporter.vcuda.volcano_unit_mib.has_value()) << "unknown";
+  EXPECT_EQ(Parse({"--volcano-memory-factor=10"}).value().exporter.vcuda.volcano_unit_mib, 10U);
   EXPECT_NE(Refusal({"--volcano-memory-factor=0"}).find("must be from 1 to 1048576 MiB"),
             std::string::npos);
 }
@@ -214,14 +214,12 @@ TEST(Flags, TheCommandLineWinsOverEveryVariable) {
       {"collect-interval", "DCGM_EXPORTER_INTERVAL", "200", "300",
        [](const NodeCommand& c) { return std::to_string(c.exporter.collect_interval.count()); }},
       {"xid-count-window-size", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", "2000", "3000",
-       [](const NodeCommand& c) { return std::to_string(c.exporter.xid_window.count()); }},
+       [](const NodeCommand& c) { return std::to_string(c.exporter.windows.xid_window.count()); }},
       {"clock-events-count-window-size", "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE", "2000",
        "3000",
-       [](const NodeCommand& c) { return std::to_string(c.exporter.clock_window.count()); }},
+       [](const auto& c) { return std::to_string(c.exporter.windows.clock_window.count()); }},
       {"kubernetes", "DCGM_EXPORTER_KUBERNETES", "true", "false",
-       [&](const NodeCommand& c) {
-         return text(c.exporter.kubernetes && c.exporter.view.kubernetes);
-       }},
+       [&](const auto& c) { return text(c.exporter.kubernetes && c.exporter.view.kubernetes); }},
       {"pod-resources-kubelet-socket", "DCGM_POD_RESOURCES_KUBELET_SOCKET", "/a", "/b",
        [](const NodeCommand& c) { return c.kubelet.socket; }},
       {"use-old-namespace", "DCGM_EXPORTER_USE_OLD_NAMESPACE", "true", "false",

@@ -29,21 +29,20 @@ void TakeCounters(NodeCommand& command, Counters counters, const std::vector<std
   exporter.config = NotesOn(counters, warnings, loaded_at);
   exporter.counters = std::move(counters.counters);
   command.source.fields = FieldsToRead(exporter.counters, exporter.views);
-  command.source.asked = FindingsToRead(exporter.counters, {.xid_window = exporter.xid_window,
-                                                            .clock_window = exporter.clock_window});
+  command.source.asked = FindingsToRead(exporter.counters, exporter.windows);
 }
 
 Status TakeMachine(NodeCommand& command, const Machine& machine) {
   ExporterOptions& exporter = command.exporter;
   const Environment& environment = machine.environment;
   exporter.view.hostname = HostnameLabelValue(command, environment, machine.hostname);
-  exporter.node_name = exporter.view.hostname.empty() ? machine.hostname : exporter.view.hostname;
+  exporter.node = exporter.view.hostname.empty() ? machine.hostname : exporter.view.hostname;
   exporter.http.guard.own_names = {machine.hostname, environment("NODE_NAME").value_or(""),
                                    environment("POD_NAME").value_or("")};
   exporter.join.ignored.own = FindOwnPod(command, environment, machine.hostname, machine.files);
   command.kubelet.own_pod = exporter.join.ignored.own;
   command.source.stale_after = StaleAfter(exporter);
-  exporter.source_name = SourceNameOf(command.source.kind);
+  exporter.routes.source = SourceNameOf(command.source.kind);
   if (command.systemd_socket) {
     PODGPU_ASSIGN_OR_RETURN(
         exporter.http.inherited_socket,

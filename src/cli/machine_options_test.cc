@@ -42,7 +42,7 @@ TEST(MachineOptions, NamesTheNodeAndThePod) {
                   {.environment = environment, .hostname = "system", .pid = 7, .files = files})
           .ok());
   EXPECT_EQ(command.exporter.view.hostname, "node-a");
-  EXPECT_EQ(command.exporter.node_name, "node-a");
+  EXPECT_EQ(command.exporter.node, "node-a");
   EXPECT_EQ(command.exporter.http.guard.own_names,
             (std::vector<std::string>{"system", "node-a", "exporter-x"}));
   EXPECT_EQ(command.exporter.join.ignored.own.name, "exporter-x");
@@ -60,7 +60,7 @@ TEST(MachineOptions, NamesTheNodeEvenWithoutTheHostnameLabel) {
                   {.environment = environment, .hostname = "system", .pid = 7, .files = files})
           .ok());
   EXPECT_EQ(command.exporter.view.hostname, "");
-  EXPECT_EQ(command.exporter.node_name, "system");
+  EXPECT_EQ(command.exporter.node, "system");
 }
 
 TEST(MachineOptions, RefusesAMissingSocketOfSystemd) {

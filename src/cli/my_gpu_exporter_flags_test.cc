@@ -69,7 +69,7 @@ TEST(MyGpuExporterFlags, MeanTheSame) {
   EXPECT_EQ(command.exporter.http.address, ":1");
   EXPECT_TRUE(command.exporter.kubernetes);
   EXPECT_EQ(command.kubelet.socket, "/k");
-  EXPECT_EQ(command.exporter.metrics_path, "/gpu");
+  EXPECT_EQ(command.exporter.routes.metrics_path, "/gpu");
   EXPECT_EQ(command.exporter.processes.prefix, "x");
   EXPECT_EQ(command.exporter.processes.table.retention, std::chrono::minutes(1));
   EXPECT_EQ(command.exporter.processes.ledger.idle_power_mw, 17'000U);

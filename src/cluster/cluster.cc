@@ -17,14 +17,11 @@ constexpr milliseconds kShortestWithdrawal{60'000};
 constexpr int kIntervalsUntilWithdrawn = 4;
 
 ClusterTickOptions ClusterTickOptionsOf(const ClusterOptions& options) {
-  ClusterTickOptions tick;
-  tick.withdraw_after = options.withdraw_after;
+  ClusterTickOptions tick = options.tick;
   if (tick.withdraw_after == milliseconds(0)) {
     tick.withdraw_after =
         std::max(options.poller.pace.interval * kIntervalsUntilWithdrawn, kShortestWithdrawal);
   }
-  tick.deprecated_map = options.deprecated_map;
-  tick.in_use = options.in_use;
   return tick;
 }
 
@@ -32,7 +29,7 @@ PrometheusOptions PrometheusOptionsOf(const ClusterOptions& options) {
   PrometheusOptions prometheus = options.prometheus;
   prometheus.interval = options.poller.pace.interval;
   prometheus.client.deadline = options.poller.client.deadline;
-  prometheus.meaning = options.in_use;
+  prometheus.meaning = options.tick.in_use;
   return prometheus;
 }
 
@@ -104,7 +101,7 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
       new Cluster(options, seams));  // NOLINT(cppcoreguidelines-owning-memory)
   if (!options.metrics_api.address.empty()) {
     MetricsApiOptions metrics_api = options.metrics_api;
-    metrics_api.window = MetricsWindowOf(metrics_api.window, options.in_use);
+    metrics_api.window = MetricsWindowOf(metrics_api.window, options.tick.in_use);
     PODGPU_ASSIGN_OR_RETURN(cluster->metrics_api_, MetricsApi::Start(metrics_api, options.http,
                                                                      seams.files, cluster->clock_));
     cluster->tick_.Feed(*cluster->metrics_api_);

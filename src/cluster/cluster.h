@@ -31,13 +31,12 @@ struct ClusterOptions {
   HttpServerOptions http;
   NodesOption nodes;
   PollerOptions poller;
-  std::chrono::milliseconds withdraw_after{0};  // 0: four intervals, at least a minute.
-  bool deprecated_map = false;
+  // With withdraw_after 0: four intervals, at least a minute.
+  ClusterTickOptions tick{.withdraw_after = std::chrono::milliseconds(0)};
   PrometheusOptions prometheus;  // Without a URL the reports of the nodes tell what is in use.
-  InUseMeaning in_use = InUseMeaning::kValue;
-  GroupLabelsOption groups;    // The groups of nodes on the fleet page.
-  FleetLinks links;            // Links of the fleet page.
-  std::string in_use_address;  // Empty: no separate listener.
+  GroupLabelsOption groups;      // The groups of nodes on the fleet page.
+  FleetLinks links;              // Links of the fleet page.
+  std::string in_use_address;    // Empty: no separate listener.
   MetricsApiOptions metrics_api;
 };
 

@@ -85,7 +85,7 @@ class ClusterTest : public testing::Test {
     options.poller.client.deadline = deadline_;
     options.poller.client.max_body_bytes = 100'000;
     options.poller.max_report_bytes = 100'000;
-    options.withdraw_after = withdraw_after_;
+    options.tick.withdraw_after = withdraw_after_;
     options.in_use_address = "127.0.0.1:0";
     options.poller.node_web_config = node_web_config_;
     auto cluster = Cluster::Start(options, {clock_, system_files_, ResolveBySystem});

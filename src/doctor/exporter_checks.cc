@@ -105,9 +105,9 @@ Finding Running(Session& session, Endpoint& endpoint, const ListenAddress& addre
   facts.is_ready = object->at("ready").is_bool() && object->at("ready").get_bool();
   facts.verdict =
       object->at("verdict").is_string() ? std::string(object->at("verdict").get_string()) : "";
-  const StatusOr<HttpAnswer> page = endpoint.Get(session.node().exporter.metrics_path.empty()
+  const StatusOr<HttpAnswer> page = endpoint.Get(session.node().exporter.routes.metrics_path.empty()
                                                      ? "/metrics"
-                                                     : session.node().exporter.metrics_path);
+                                                     : session.node().exporter.routes.metrics_path);
   facts.metrics = page.ok() && page->status == kGood ? page->body : "";
   facts.version = VersionIn(facts.metrics);
   Finding finding = Finding::Ok(absl::StrFormat(

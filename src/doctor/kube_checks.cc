@@ -29,7 +29,7 @@ constexpr std::string_view kNotAsked = "not asked for: --kubernetes is off";
 
 bool NeedsPods(const ExporterOptions& options) {
   return (options.kubernetes && (options.pod_labels || options.view.pod_uid)) ||
-         options.requested_vs_used;
+         options.vcuda.enabled;
 }
 
 // The features that need the API server, in words; empty: none.

@@ -17,7 +17,7 @@ ViewInput InputOf(const PageState& state, const std::vector<Counter>& counters,
   return {.grid = *state.facts.grid,
           .owners = *state.facts.owners,
           .counters = counters,
-          .options = state.view,
+          .options = state.options.view,
           .pod_slots = pod_slots,
           .first_finding_slot = first_finding_slot,
           .held = &state.held};

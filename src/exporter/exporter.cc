@@ -26,7 +26,6 @@ constexpr milliseconds kLongestKubeletPeriod{10'000};
 constexpr milliseconds kShortestRediscovery{2'000};
 constexpr milliseconds kLongestRediscovery{10'000};
 constexpr milliseconds kShortestStaleAfter{5'000};
-constexpr milliseconds kShortestTickDeadline{10'000};
 constexpr int kPeriodsUntilStale = 3;
 
 bool WantsLegacy(const ExporterOptions& options) {
@@ -38,8 +37,8 @@ ReaderOptions ReaderOptionsOf(const ExporterOptions& options, ExporterSeams& sea
   reader.list_pci_gpus = std::move(seams.list_pci_gpus);
   reader.explain_no_driver = std::move(seams.explain_no_driver);
   reader.list = {FieldsToRead(options.counters, options.views,
-                              {.legacy = WantsLegacy(options), .vcuda = options.requested_vs_used}),
-                 FindingsToRead(options.counters, {options.xid_window, options.clock_window}),
+                              {.legacy = WantsLegacy(options), .vcuda = options.vcuda.enabled}),
+                 FindingsToRead(options.counters, options.windows),
                  ProfilesByDefault(options.config.counters, options.counters)};
   reader.period = options.collect_interval;
   reader.stale_after = StaleAfter(options);
@@ -51,20 +50,6 @@ ReaderOptions ReaderOptionsOf(const ExporterOptions& options, ExporterSeams& sea
 RefresherOptions RefresherOptionsOf(const ExporterOptions& options) {
   return {std::clamp(options.collect_interval, kShortestKubeletPeriod, kLongestKubeletPeriod),
           options.kubernetes, !options.join.ignored.own.name.empty()};
-}
-
-RouteOptions RouteOptionsOf(const ExporterOptions& options, Exporter& exporter,
-                            DeviceControl& control) {
-  return {options.view.hostname,
-          std::max(options.collect_interval * kPeriodsUntilStale, kShortestTickDeadline),
-          [&exporter] { exporter.WantLegacy(); },
-          [&exporter] { exporter.WantUse(); },
-          options.enable_control ? &control : nullptr,
-          options.node_name,
-          options.metrics_path,
-          options.requested_vs_used,
-          [&exporter] { exporter.WantStatus(); },
-          options.source_name};
 }
 
 // Has the period of the kubelet refresher: an ended job leaves the page as soon as an ended pod.
@@ -96,8 +81,7 @@ bool WantsPods(const ExporterOptions& options) {
   const bool labels = options.pod_labels && !options.view.virtual_gpus;
   // Without an API server, rows of processes are shown without the names of their pods.
   const bool names = options.processes.enabled && (options.api_server.ok() || options.kubelet_pods);
-  return options.requested_vs_used ||
-         (options.kubernetes && (labels || options.view.pod_uid || names));
+  return options.vcuda.enabled || (options.kubernetes && (labels || options.view.pod_uid || names));
 }
 
 bool WantsSlices(const ExporterOptions& options) {
@@ -159,23 +143,15 @@ std::vector<uint16_t> FieldIdsOf(View view, bool profiling) {
 }  // namespace
 
 TickOptions TickOptionsOf(const ExporterOptions& options) {
-  TickOptions tick;
+  TickOptions tick{options.of_pages()};
   tick.period = options.collect_interval;
   tick.stale_after = StaleAfter(options);
-  tick.views = options.views;
-  tick.counters = options.counters;
-  tick.series_budget = options.series_budget;
-  tick.view = options.view;
-  tick.join = options.join;
-  tick.visible = options.visible;
-  tick.config = options.config;
-  tick.processes = options.processes;
   tick.processes.pod_values = options.processes.enabled && options.view.virtual_gpus;
-  tick.requested_vs_used = options.requested_vs_used;
-  tick.volcano_unit_mib = options.volcano_unit_mib;
   tick.why_no_api = options.kubernetes ? std::string(options.api_server.status().message())
                                        : "it is used only with --kubernetes (-k)";
-  tick.node = options.node_name.empty() ? options.view.hostname : options.node_name;
+  if (tick.node.empty()) {
+    tick.node = options.view.hostname;
+  }
   return tick;
 }
 
@@ -255,12 +231,10 @@ ConfigNotes NotesOn(const Counters& counters, const std::vector<std::string>& wa
 
 Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
     : clock_(seams.clock),
-      views_(options.views),
-      windows_{options.xid_window, options.clock_window},
+      windows_(options.windows),
       config_(options.config),
       counters_(options.counters),
       profiling_by_default_(ProfilesByDefault(options.config.counters, options.counters)),
-      requested_vs_used_(options.requested_vs_used),
       legacy_wanted_(WantsLegacy(options)),
       written_off_(std::move(seams.written_off)),
       guard_(clock_, options.call_deadline),
@@ -313,11 +287,15 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
   if (options.enable_control) {
     http.guard.control_paths = ControlPaths();
   }
+  RouteOptions routes = options.routes;
+  routes.want_legacy = [exporter = exporter.get()] { exporter->WantLegacy(); };
+  routes.want_use = [exporter = exporter.get()] { exporter->WantUse(); };
+  routes.want_status = [exporter = exporter.get()] { exporter->WantStatus(); };
+  routes.control = options.enable_control ? &exporter->reader_.control() : nullptr;
   PODGPU_ASSIGN_OR_RETURN(
       exporter->http_,
       HttpServer::Start(std::move(http),
-                        MakeRoutes(RouteOptionsOf(options, *exporter, exporter->reader_.control()),
-                                   exporter->tick_, exporter->clock_)));
+                        MakeRoutes(std::move(routes), exporter->tick_, exporter->clock_)));
   if (!options.query_address.empty()) {
     PODGPU_RETURN_IF_ERROR(exporter->StartQueryServer(options));
   }
@@ -458,10 +436,10 @@ void Exporter::Want(std::atomic<bool>& wanted) {
 }
 
 std::vector<const Field*> Exporter::WantedFields() const {
-  return FieldsToRead(counters_, views_,
+  return FieldsToRead(counters_, tick_.options().views,
                       {.legacy = legacy_wanted_,
                        .use = use_wanted_,
-                       .vcuda = requested_vs_used_,
+                       .vcuda = tick_.options().vcuda.enabled,
                        .status = status_wanted_});
 }
 

@@ -38,38 +38,28 @@
 
 namespace podgpu {
 
-struct ExporterOptions {
+struct ExporterOptions : PageOptions {
   HttpServerOptions http;
-  bool requested_vs_used = false;  // Served under /metric; needs `processes`.
-  std::optional<uint64_t> volcano_unit_mib = std::nullopt;  // Unit of volcano.sh/vgpu-memory.
+  RouteOptions routes;
   bool legacy_from_start = false;  // Reads the fields of /gpu/metrics before the first request.
   std::string query_address;       // A second listener, with /metric alone; empty: none.
   std::chrono::milliseconds collect_interval{30'000};
   std::chrono::milliseconds stale_after{0};  // 0: three intervals, at least 5 s.
   std::chrono::milliseconds call_deadline{10'000};
-  std::chrono::milliseconds xid_window{300'000};  // Window of DCGM_EXP_XID_ERRORS_COUNT.
-  std::chrono::milliseconds clock_window{300'000};
-  std::string metrics_path;     // A second path for /metrics; empty: none.
+  FindingsAsked windows{.xid_window = std::chrono::minutes(5),
+                        .clock_window = std::chrono::minutes(5)};
   bool enable_control = false;  // POST under /api/v1 pauses profiling and releases devices.
   bool kubernetes = false;
-  std::vector<View> views = {View::kDcgm, View::kCore, View::kSelf};
-  std::vector<Counter> counters;
-  size_t series_budget = 0;  // Most series on /metrics; 0: no limit.
-  ViewOptions view;
-  std::string source_name;  // "nvml" or "dcgm", for the status page.
-  std::string node_name;    // Name for the cluster role; empty: the hostname of the view.
-  JoinOptions join;
-  VisibleNamespaces visible;
   std::string job_directory;  // Empty: no batch system.
   bool pod_labels = false;    // With `kubernetes`: rows carry labels of pods.
   // API server address and credentials, or the reason they are missing.
   StatusOr<ApiServerOptions> api_server = absl::FailedPreconditionError("no API server is known");
   // The kubelet's list of pods, used instead of the API server.
   std::optional<KubeletPodsOptions> kubelet_pods = std::nullopt;
-  ConfigNotes config;
   TextFileOptions text_files;
   DumpOptions dumps;
-  ProcessOptions processes;
+
+  const PageOptions& of_pages() const { return *this; }
 };
 
 // The world outside, which main.cc or a test provides.  All outlive the Exporter.
@@ -123,13 +113,11 @@ class Exporter {
   void Apply() PODGPU_REQUIRES(wanted_mutex_);
 
   Clock& clock_;
-  const std::vector<View> views_;
   const FindingsAsked windows_;
   ConfigNotes config_;
   Mutex wanted_mutex_;
   std::vector<Counter> counters_ PODGPU_GUARDED_BY(wanted_mutex_);
   bool profiling_by_default_ PODGPU_GUARDED_BY(wanted_mutex_);
-  const bool requested_vs_used_;
   std::atomic<bool> legacy_wanted_ = false;
   std::atomic<bool> use_wanted_ = false;
   std::atomic<bool> status_wanted_ = false;

@@ -70,7 +70,7 @@ std::vector<Section> SectionsOf(std::span<const View> views, PageState& state) {
   std::vector<Section> sections;
   for (const SectionRow& row : kSections) {
     const bool is_wanted = std::ranges::find_first_of(row.views, views) != row.views.end();
-    if (is_wanted && (state.shows_processes || !row.of_processes)) {
+    if (is_wanted && (state.options.processes.enabled || !row.of_processes)) {
       sections.push_back(row.make(state));
     }
   }

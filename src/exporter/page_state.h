@@ -9,9 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "attribution/join.h"
+#include "attribution/visible_namespaces.h"
 #include "base/clock.h"
 #include "exporter/shown_counters.h"
 #include "facts/tick_facts.h"
+#include "fields/counters_csv.h"
 #include "usage/pod_xid_counts.h"
 #include "usage/process_rows.h"
 #include "usage/process_sections.h"
@@ -22,9 +25,23 @@
 
 namespace podgpu {
 
-struct PageState {
+// What the pages show.  The exporter hands it to its tick as a whole.
+struct PageOptions {
+  std::vector<View> views = {View::kDcgm, View::kCore, View::kSelf};
+  std::vector<Counter> counters;
+  size_t series_budget = 0;  // Most series on /metrics; 0: no limit.
   ViewOptions view;
-  bool shows_processes = false;
+  JoinOptions join;
+  VisibleNamespaces visible;  // Namespaces on `/` and under /explain and /api.
+  ConfigNotes config;
+  ProcessOptions processes;
+  VcudaOptions vcuda = {};  // The page /metric; needs `processes`.
+  // The node's name on that page and for the cluster role; empty: the hostname of the view.
+  std::string node = {};
+};
+
+struct PageState {
+  const PageOptions& options;
   Duration processes_stale_after{};  // The age beyond which numbers of processes are withdrawn.
 
   TickFacts facts = {};

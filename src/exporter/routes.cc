@@ -77,7 +77,7 @@ HttpResponse ServeLegacy(const RouteContext& context, const HttpRequest& request
 
 // Requests and use of containers, under gpu-manager's path.
 HttpResponse ServeVcuda(const RouteContext& context, const HttpRequest& request) {
-  if (!context.options.requested_vs_used) {
+  if (!context.tick.options().vcuda.enabled) {
     return TextResponse(404,
                         "404: this page, which compares what containers request with what they "
                         "use, is off; start podgpu with --requested-vs-used=on. All other metrics "
@@ -99,8 +99,11 @@ HttpResponse ServeHealth(const RouteContext& context, const HttpRequest& /*reque
 
 // Alive means that the tick is running; it depends neither on the driver nor on the kubelet.
 HttpResponse ServeLiveness(const RouteContext& context, const HttpRequest& /*request*/) {
+  constexpr int kPeriods = 3;
+  constexpr Duration kShortest = std::chrono::seconds(10);
+  const Duration deadline = std::max<Duration>(context.tick.options().period * kPeriods, kShortest);
   const Duration since = context.clock.Now() - context.tick.last_ended();
-  if (context.tick.ticks() > 0 && since <= context.options.tick_deadline) {
+  if (context.tick.ticks() > 0 && since <= deadline) {
     return TextResponse(200, "ok\n");
   }
   return TextResponse(503, absl::StrFormat("no page has been made for %.1f s\n",
@@ -144,7 +147,7 @@ HttpResponse ServeExplain(const RouteContext& context, const HttpRequest& reques
   HttpResponse response =
       request.accept.find("text/html") == std::string_view::npos
           ? TextResponse(200, ExplanationText(*explanation))
-          : HtmlResponse(ExplanationHtml(*explanation, context.options.hostname));
+          : HtmlResponse(ExplanationHtml(*explanation, context.tick.options().view.hostname));
   response.status = StatusOf(*explanation);
   AddHeader(response, "Vary", "Accept");
   return response;
@@ -160,9 +163,9 @@ HttpResponse ServeExplainJson(const RouteContext& context, const HttpRequest& re
 HttpResponse ServeNode(const RouteContext& context, const HttpRequest& request) {
   context.options.want_use();
   const auto [snapshot, condition] = context.tick.newest();
-  const std::shared_ptr<const NodeDocument> node =
-      context.node.Of({snapshot, condition, context.options.node, context.tick.options().visible,
-                       [&tick = context.tick] { return tick.CopyUse(); }});
+  const std::shared_ptr<const NodeDocument> node = context.node.Of(
+      {snapshot, condition, context.tick.options().node, context.tick.options().visible,
+       [&tick = context.tick] { return tick.CopyUse(); }});
   if (node == nullptr) {
     return JsonResponse(503, ErrorJson("the first page is not ready yet"));
   }
@@ -201,7 +204,7 @@ auto WithStatusFacts(const RouteContext& context, const Make& make) {
   return make(context.status.page,
               NodeStatusFacts{.snapshot = snapshot,
                               .condition = condition,
-                              .node = context.options.node,
+                              .node = context.tick.options().node,
                               .source = SourceName(context),
                               .visible = tick.options().visible,
                               .timeline = tick.timeline(),
@@ -360,13 +363,13 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& req
         return page.Of(facts, {.history = true});
       });
   const auto now = context.clock.WallNow().time_since_epoch();
-  StatusPageFacts facts{context.options.hostname,
+  StatusPageFacts facts{context.tick.options().view.hostname,
                         kVersion,
                         status.get(),
                         std::chrono::floor<std::chrono::milliseconds>(now).count(),
                         {}};
   for (const Route& route : kRoutes) {
-    const bool is_off = route.serve == ServeVcuda && !context.options.requested_vs_used;
+    const bool is_off = route.serve == ServeVcuda && !context.tick.options().vcuda.enabled;
     if (route.path != "/" && !is_off) {
       facts.paths.push_back(route.path);
     }
@@ -408,9 +411,6 @@ std::shared_ptr<const PageAssets> NodePageAssets() {
 }  // namespace
 
 HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock) {
-  if (options.node.empty()) {
-    options.node = options.hostname;
-  }
   return [options = std::move(options), &tick, &clock, legacy = std::make_shared<LegacyPage>(true),
           legacy_since = std::make_shared<std::optional<Instant>>(),
           node = std::make_shared<NodePage>(), vcuda = std::make_shared<VcudaPage>(),

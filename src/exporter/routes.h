@@ -6,7 +6,6 @@
 // the server that calls the handler.  A second listener, that of gpu-manager, serves only /metric.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -20,19 +19,14 @@
 namespace podgpu {
 
 struct RouteOptions {
-  std::string hostname;
-  // /healthz fails when no tick has ended for this long: three periods, at least 10 s.
-  std::chrono::milliseconds tick_deadline{90'000};
+  std::string metrics_path = {};  // A second path for /metrics; empty: none.
+  std::string source = {};        // "nvml" or "dcgm"; empty: podgpu chooses when it starts.
   // Called at each request for the legacy page; its fields are read from then on.
   std::function<void()> want_legacy = [] {};
-  std::function<void()> want_use = [] {};  // The same for /api/v1/node.
+  std::function<void()> want_use = [] {};     // The same for /api/v1/node.
+  std::function<void()> want_status = [] {};  // The same for the status of the node.
   // The object that POST changes; null: POST changes nothing, and the answer names the flag.
   DeviceControl* control = nullptr;
-  std::string node = {};           // The node's name in the cluster role; empty: `hostname`.
-  std::string metrics_path = {};   // A second path for /metrics; empty: none.
-  bool requested_vs_used = false;  // The tick makes the page that /metric shows.
-  std::function<void()> want_status = [] {};  // Like want_use, for the status of the node.
-  std::string source = {};                    // "nvml" or "dcgm".
 };
 
 // Returns the paths that accept POST.

@@ -32,11 +32,14 @@ class RoutesTest : public ::testing::Test {
       value = Value::OfInt64(42);
     }
     grids_.Set(std::move(grid));
-    tick_.emplace(TickOptions(),
-                  TickSources{grids_, source_, pods_, guard_, written_off_, clients_}, clock_,
-                  wakeup_);
+    TickOptions options;
+    options.period = seconds(3);
+    options.view.hostname = "n";
+    options.node = "n";
+    tick_.emplace(options, TickSources{grids_, source_, pods_, guard_, written_off_, clients_},
+                  clock_, wakeup_);
     tick_->Once();
-    return MakeRoutes({"n", seconds(10)}, *tick_, clock_);
+    return MakeRoutes({}, *tick_, clock_);
   }
 
   ManualClock clock_;
@@ -86,7 +89,7 @@ TEST_F(RoutesTest, RedirectsOtherSpellingsOfAPath) {
 
 TEST_F(RoutesTest, ServesMetricsUnderAnotherPathToo) {
   Routes();
-  const HttpHandler routes = MakeRoutes({.hostname = "n", .metrics_path = "/gpu"}, *tick_, clock_);
+  const HttpHandler routes = MakeRoutes({.metrics_path = "/gpu"}, *tick_, clock_);
   HttpRequest request;
   request.method = "GET";
   request.path = "/gpu";
@@ -175,8 +178,7 @@ std::string_view HeaderOf(const HttpResponse& response, std::string_view name) {
 TEST_F(RoutesTest, ServesTheNodeDocumentWithOneTagUntilItChanges) {
   Routes();
   int wanted = 0;
-  const HttpHandler routes =
-      MakeRoutes({.hostname = "n", .want_use = [&wanted] { ++wanted; }}, *tick_, clock_);
+  const HttpHandler routes = MakeRoutes({.want_use = [&wanted] { ++wanted; }}, *tick_, clock_);
   HttpRequest request;
   request.path = "/api/v1/node";
   const HttpResponse first = routes(request);
@@ -205,8 +207,8 @@ TEST_F(RoutesTest, ServesTheNodeDocumentWithOneTagUntilItChanges) {
 TEST_F(RoutesTest, ServesTheStatusWithItsAgeAndOneTagPerSnapshot) {
   Routes();
   int wanted = 0;
-  const HttpHandler routes = MakeRoutes(
-      {.hostname = "n", .want_status = [&wanted] { ++wanted; }, .source = "nvml"}, *tick_, clock_);
+  const HttpHandler routes =
+      MakeRoutes({.source = "nvml", .want_status = [&wanted] { ++wanted; }}, *tick_, clock_);
   HttpRequest request;
   request.path = "/api/v1/status";
   clock_.Advance(milliseconds(400));
@@ -239,7 +241,7 @@ TEST_F(RoutesTest, ServesTheStatusWithItsAgeAndOneTagPerSnapshot) {
 
 TEST_F(RoutesTest, NamesTheSourceThatWasChosenAlsoWhileItFails) {
   Routes();
-  const HttpHandler routes = MakeRoutes({.hostname = "n", .node = "n"}, *tick_, clock_);
+  const HttpHandler routes = MakeRoutes({}, *tick_, clock_);
   const auto source_after = [&](std::string detail) {
     source_.Set(std::make_shared<const SourceStatus>(
         SourceStatus{PartState::kOk, std::move(detail), 1, 0, 2}));
@@ -265,7 +267,7 @@ TEST_F(RoutesTest, Statement25NothingIsFreeOnAPageThatIsOlderThanTheKubeletsAnsw
   pods_.Set(std::move(silent));
   tick_->Once();
   pods_.Set(answered);
-  const HttpHandler routes = MakeRoutes({.hostname = "n", .node = "n"}, *tick_, clock_);
+  const HttpHandler routes = MakeRoutes({}, *tick_, clock_);
   const auto body = [&routes](std::string_view path, std::string_view query) {
     HttpRequest request;
     request.path = path;
@@ -293,7 +295,7 @@ TEST_F(RoutesTest, HasNoStatusBeforeTheFirstPage) {
                 clock_, wakeup_);
   HttpRequest request;
   request.path = "/api/v1/status";
-  const HttpResponse response = MakeRoutes({"n", seconds(10)}, *tick_, clock_)(request);
+  const HttpResponse response = MakeRoutes({}, *tick_, clock_)(request);
   EXPECT_EQ(response.status, 503);
   EXPECT_EQ(response.body, "{\"error\":\"the first page is not ready yet\"}\n");
 }
@@ -317,8 +319,7 @@ TEST_F(RoutesTest, ControlsDevicesOnlyWithTheFlag) {
 
   Wakeup source;
   DeviceControl control(clock_, source);
-  const HttpHandler routes =
-      MakeRoutes({.hostname = "node-1", .control = &control}, *tick_, clock_);
+  const HttpHandler routes = MakeRoutes({.control = &control}, *tick_, clock_);
   const std::string_view profiling = "/api/v1/profiling";
   const std::string_view devices = "/api/v1/devices";
   const Row rows[] = {

@@ -135,7 +135,7 @@ class SteadyNode {
     options.view.kubernetes = true;
     options.views.push_back(View::kProcess);
     options.processes.enabled = true;
-    options.requested_vs_used = true;
+    options.vcuda.enabled = true;
     TickSources sources{grids_, source_, pods_, guard_, written_off_, clients_};
     sources.extra.processes = &processes_;
     tick_.emplace(std::move(options), sources, clock_, wakeup_);

@@ -44,12 +44,11 @@ Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeu
       owner_join_(options_.join),
       naming_notes_(options_.why_no_api),
       value_log_(PatienceWithSilence(options_)),
-      page_{.view = options_.view,
-            .shows_processes = options_.processes.enabled,
+      page_{.options = options_,
             .processes_stale_after = StaleAfter(options_.processes),
             .counters = ShownCounters(options_.counters),
             .processes = ProcessRows(options_.processes),
-            .vcuda = VcudaRows(options_.join, options_.node, options_.volcano_unit_mib)},
+            .vcuda = VcudaRows(options_.join, options_.node, options_.vcuda)},
       timeline_(options_.period),
       metrics_page_(SectionsOf(options_.views, page_), options_.series_budget),
       requests_page_({VcudaSection(page_.process_page(), page_.vcuda)}) {
@@ -105,7 +104,7 @@ void Tick::TakeReadings() {
   if (options_.processes.enabled && facts.grid != nullptr) {
     facts.grid = page_.processes.WithCounters(facts.grid, facts.now, page_.processes_stale_after);
   }
-  if (options_.requested_vs_used) {
+  if (options_.vcuda.enabled) {
     page_.vcuda.Take(facts, page_.processes.table());
   }
 }
@@ -115,7 +114,7 @@ void Tick::RefreshPlans() {
   const size_t left_out_before = metrics_page_.left_out();
   metrics_page_.Refresh(facts.grid.get(), facts.owners);
   facts.unknown_pod_values = metrics_page_.plan()->unknown_pod_values();
-  if (options_.requested_vs_used && facts.grid != nullptr) {
+  if (options_.vcuda.enabled && facts.grid != nullptr) {
     requests_page_.Refresh(facts.grid.get(), facts.owners);
   }
   const size_t left_out = metrics_page_.left_out();

@@ -49,23 +49,12 @@
 
 namespace podgpu {
 
-struct TickOptions {
+struct TickOptions : PageOptions {
   std::chrono::milliseconds period{30'000};
   std::chrono::milliseconds stale_after{90'000};
   std::chrono::milliseconds owners_stay_for{60'000};  // After the last good answer of the kubelet.
   // After the API server was lost.  Later, a pod of the same name may be a different pod.
   std::chrono::milliseconds metadata_stays_for{300'000};
-  std::vector<View> views = {View::kDcgm, View::kCore, View::kSelf};
-  std::vector<Counter> counters;
-  size_t series_budget = 0;  // 0: none.
-  ViewOptions view;
-  JoinOptions join;
-  VisibleNamespaces visible;  // Namespaces on `/` and under /explain and /api.
-  ConfigNotes config;
-  ProcessOptions processes;
-  bool requested_vs_used = false;  // With `processes`: vcuda's page, as the snapshot's other plan.
-  std::string node = {};           // This node's name on that page.
-  std::optional<uint64_t> volcano_unit_mib = {};  // Unit of volcano.sh/vgpu-memory; empty: unknown.
   std::string why_no_api = {};  // Why the API server is not asked for pods, if it is not.
 };
 

@@ -40,7 +40,7 @@ void VcudaRows::Take(const TickFacts& facts, const ProcessTable& table) {
                                                .pods = basis.pods.get(),
                                                .owners = basis.owners.get(),
                                                .join = join_,
-                                               .volcano_unit_mib = volcano_unit_mib_});
+                                               .volcano_unit_mib = options_.volcano_unit_mib});
   WarnOfUnknownUnit(basis.pods.get());
   if (users != users_ || !basis_ || basis_->epoch != basis.epoch) {
     users_ = std::move(users);
@@ -51,7 +51,7 @@ void VcudaRows::Take(const TickFacts& facts, const ProcessTable& table) {
 }
 
 void VcudaRows::WarnOfUnknownUnit(const ApiObjects* pods) {
-  if (volcano_unit_mib_ || has_warned_ || pods == nullptr) {
+  if (options_.volcano_unit_mib || has_warned_ || pods == nullptr) {
     return;
   }
   has_warned_ = std::ranges::any_of(*pods, [](const auto& entry) {

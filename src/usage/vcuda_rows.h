@@ -21,15 +21,19 @@
 
 namespace podgpu {
 
+struct VcudaOptions {
+  bool enabled = false;  // The page is made; it needs the readings of processes.
+  // The unit of volcano.sh/vgpu-memory; without it such requests are unknown, and the log says it
+  // once.
+  std::optional<uint64_t> volcano_unit_mib = {};
+};
+
 class VcudaRows {
  public:
   // `join` names further resources that count as cards, and pods that have no rows.  `node`: the
   // name of this node.
-  // `volcano_unit_mib`: the unit of volcano.sh/vgpu-memory; without it such requests are unknown,
-  // and the log says it once.
-  VcudaRows(JoinOptions join, std::string node,
-            std::optional<uint64_t> volcano_unit_mib = std::nullopt)
-      : join_(std::move(join)), node_(std::move(node)), volcano_unit_mib_(volcano_unit_mib) {}
+  VcudaRows(JoinOptions join, std::string node, VcudaOptions options = {})
+      : join_(std::move(join)), node_(std::move(node)), options_(options) {}
 
   // Finds the containers that have rows.  `table` has taken all readings of this tick.
   void Take(const TickFacts& facts, const ProcessTable& table);
@@ -58,7 +62,7 @@ class VcudaRows {
 
   const JoinOptions join_;
   const std::string node_;
-  const std::optional<uint64_t> volcano_unit_mib_;
+  const VcudaOptions options_;
   bool has_warned_ = false;
   std::optional<Basis> basis_;
   std::vector<CardUser> users_;

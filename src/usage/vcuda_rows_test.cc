@@ -174,7 +174,7 @@ TEST_F(VcudaRowsTest, TheRequestsOfVolcanoAndGpushareAreThoseOfTheirUnits) {
   EXPECT_EQ(MemoryAsked("share"), "4096");
   EXPECT_EQ(CardsAsked("early"), "none") << "no GPU has been chosen yet";
   EXPECT_EQ(MemoryAsked("early"), "none");
-  rows_ = std::make_unique<VcudaRows>(JoinOptions(), "node-a", 1);
+  rows_ = std::make_unique<VcudaRows>(JoinOptions(), "node-a", VcudaOptions{.volcano_unit_mib = 1});
   EXPECT_EQ(MemoryAsked("vgpu"), "6000");
 }
 

@@ -133,7 +133,7 @@ std::shared_ptr<const ApiFacts> ListObjects(const ExporterOptions& options,
 
 std::shared_ptr<const ApiFacts> ListPods(const ExporterOptions& options) {
   return ListObjects(options,
-                     options.requested_vs_used ? ApiCollection::kWholePods : ApiCollection::kPods);
+                     options.vcuda.enabled ? ApiCollection::kWholePods : ApiCollection::kPods);
 }
 
 std::shared_ptr<const PodFacts> AskKubelet(const std::string& directory, const Clock& clock) {
@@ -162,26 +162,11 @@ void ReadProcesses(const SourceOptions& source, LibraryLoader& loader, const Clo
       ProcessFacts{.state = PartState::kOk, .detail = {}, .uuids = processes->uuids()}));
 }
 
-TickOptions TickOptionsFor(const ExporterOptions& options) {
-  TickOptions tick_options;
-  tick_options.join = options.join;
-  tick_options.views = options.views;
-  tick_options.counters = options.counters;
-  tick_options.view = options.view;
-  tick_options.visible = options.visible;
-  tick_options.processes = options.processes;
-  tick_options.requested_vs_used = options.requested_vs_used;
-  tick_options.node = options.view.hostname;
-  return tick_options;
-}
-
 int Print(const std::string& path, const Tick& tick, const Clock& clock) {
   HttpRequest request;
   request.method = "GET";
   request.path = path;
-  const HttpResponse response = MakeRoutes({.hostname = tick.options().view.hostname,
-                                            .requested_vs_used = tick.options().requested_vs_used},
-                                           tick, clock)(request);
+  const HttpResponse response = MakeRoutes({}, tick, clock)(request);
   std::fputs(std::string(response.body).c_str(), stdout);
   return response.status == 200 ? 0 : 1;
 }
@@ -205,11 +190,11 @@ int Main(const std::string& directory, const std::string& library, const std::st
   const std::unique_ptr<Source> source = ValueOrDie(OpenSource(source_options, loader, clock));
 
   Published<Grid> grids;
-  grids.Set(ReadDevices(
-      *source,
-      {FieldsToRead(options.counters, options.views, {.vcuda = options.requested_vs_used}),
-       FindingsToRead(options.counters, {options.xid_window, options.clock_window})},
-      clock, writer));
+  grids.Set(
+      ReadDevices(*source,
+                  {FieldsToRead(options.counters, options.views, {.vcuda = options.vcuda.enabled}),
+                   FindingsToRead(options.counters, options.windows)},
+                  clock, writer));
   Published<SourceStatus> statuses;
   statuses.Set(std::make_shared<const SourceStatus>(
       SourceStatus{PartState::kOk, source->Describe(), 1, 0, grids.Get()->topology().gpus.size()}));
@@ -226,7 +211,7 @@ int Main(const std::string& directory, const std::string& library, const std::st
   jobs.Set(std::move(job_facts));
 
   Published<ApiFacts> api_pods;
-  const bool wants_pods = options.pod_labels || options.view.pod_uid || options.requested_vs_used;
+  const bool wants_pods = options.pod_labels || options.view.pod_uid || options.vcuda.enabled;
   if (wants_pods) {
     api_pods.Set(ListPods(options));
   }
@@ -243,7 +228,7 @@ int Main(const std::string& directory, const std::string& library, const std::st
   Wakeup wakeup;
   const std::atomic<int> written_off = 0;
   const HttpCounters clients;
-  Tick tick(TickOptionsFor(options),
+  Tick tick(TickOptionsOf(options),
             {grids,
              statuses,
              pods,

@@ -25,8 +25,8 @@ ExporterOptions OptionsFor(const Vendor& vendor) {
   options.collect_interval = kMatrixPeriod;
   options.stale_after = kMatrixStaleAfter;
   // So short that a count depends only on the phase.
-  options.xid_window = std::chrono::seconds(1);
-  options.clock_window = std::chrono::seconds(1);
+  options.windows.xid_window = std::chrono::seconds(1);
+  options.windows.clock_window = std::chrono::seconds(1);
   options.kubernetes = true;
   options.views = {View::kDcgm, View::kNative, View::kSelf};
   options.view.kubernetes = true;

@@ -147,7 +147,7 @@ class SeenNode {
     clock_->NoteOtherThread();  // The HTTP thread.
     clock_->AwaitQuiet();
     exporter_->WantStatus();
-    routes_ = MakeRoutes({.hostname = "gpu-node-0", .source = "dcgm"}, exporter_->tick(), *clock_);
+    routes_ = MakeRoutes({.source = "dcgm"}, exporter_->tick(), *clock_);
   }
 
   void PassUntil(int64_t second) {
