@@ -7,8 +7,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "fields/field_ids.h"
-#include "pages/node_page.h"
-#include "pages/node_status_page.h"
 #include "usage/mig_activity.h"
 
 namespace podgpu {
@@ -28,16 +26,20 @@ constexpr milliseconds kLongestRediscovery{10'000};
 constexpr milliseconds kShortestStaleAfter{5'000};
 constexpr int kPeriodsUntilStale = 3;
 
-bool WantsLegacy(const ExporterOptions& options) {
-  return options.text_files.wanted() || options.legacy_from_start;
+// The pages whose fields are read before a client requests them.
+std::vector<FieldIds> PagesFromStart(const ExporterOptions& options) {
+  std::vector<FieldIds> pages = FieldsFromStart(options);
+  if (options.text_files.wanted() || options.legacy_from_start) {
+    pages.push_back(LegacyFieldIds);
+  }
+  return pages;
 }
 
 ReaderOptions ReaderOptionsOf(const ExporterOptions& options, ExporterSeams& seams) {
   ReaderOptions reader;
   reader.list_pci_gpus = std::move(seams.list_pci_gpus);
   reader.explain_no_driver = std::move(seams.explain_no_driver);
-  reader.list = {FieldsToRead(options.counters, options.views,
-                              {.legacy = WantsLegacy(options), .vcuda = options.vcuda.enabled}),
+  reader.list = {FieldsToRead(options.counters, options.views, PagesFromStart(options)),
                  FindingsToRead(options.counters, options.windows),
                  ProfilesByDefault(options.config.counters, options.counters)};
   reader.period = options.collect_interval;
@@ -163,7 +165,8 @@ milliseconds StaleAfter(const ExporterOptions& options) {
 }
 
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
-                                       const std::vector<View>& views, WantedPages wanted) {
+                                       const std::vector<View>& views,
+                                       const std::vector<FieldIds>& pages) {
   std::set<uint16_t> ids;
   for (const Counter& counter : counters) {
     if (counter.field != nullptr) {
@@ -177,19 +180,8 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
     const std::vector<uint16_t> more = FieldIdsOf(view, profiling);
     ids.insert(more.begin(), more.end());
   }
-  if (wanted.legacy) {
-    const std::vector<uint16_t> more = LegacyFieldIds(profiling);
-    ids.insert(more.begin(), more.end());
-  }
-  if (wanted.vcuda) {
-    ids.insert(field_ids::kMemoryTotal);
-  }
-  if (wanted.use) {
-    const std::vector<uint16_t> more = UseFieldIds(profiling);
-    ids.insert(more.begin(), more.end());
-  }
-  if (wanted.status) {
-    const std::vector<uint16_t> more = StatusFieldIds(profiling);
+  for (const FieldIds page : pages) {
+    const std::vector<uint16_t> more = page(profiling);
     ids.insert(more.begin(), more.end());
   }
   std::vector<const Field*> fields;
@@ -235,7 +227,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       config_(options.config),
       counters_(options.counters),
       profiling_by_default_(ProfilesByDefault(options.config.counters, options.counters)),
-      legacy_wanted_(WantsLegacy(options)),
+      pages_(PagesFromStart(options)),
       written_off_(std::move(seams.written_off)),
       guard_(clock_, options.call_deadline),
       reader_(std::move(seams.open_source), ReaderOptionsOf(options, seams), clock_, guard_,
@@ -288,9 +280,7 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
     http.guard.control_paths = ControlPaths();
   }
   RouteOptions routes = options.routes;
-  routes.want_legacy = [exporter = exporter.get()] { exporter->WantLegacy(); };
-  routes.want_use = [exporter = exporter.get()] { exporter->WantUse(); };
-  routes.want_status = [exporter = exporter.get()] { exporter->WantStatus(); };
+  routes.want = [exporter = exporter.get()](FieldIds page) { exporter->Want(page); };
   routes.control = options.enable_control ? &exporter->reader_.control() : nullptr;
   PODGPU_ASSIGN_OR_RETURN(
       exporter->http_,
@@ -423,24 +413,17 @@ void Exporter::Reload(StatusOr<Counters> counters, const std::vector<std::string
   Apply();
 }
 
-void Exporter::Want(std::atomic<bool>& wanted) {
-  if (wanted) {
-    return;
-  }
+void Exporter::Want(FieldIds page) {
   MutexLock lock(wanted_mutex_);
   const std::vector<const Field*> before = WantedFields();
-  wanted = true;
+  pages_.push_back(page);
   if (WantedFields() != before) {
     Apply();
   }
 }
 
 std::vector<const Field*> Exporter::WantedFields() const {
-  return FieldsToRead(counters_, tick_.options().views,
-                      {.legacy = legacy_wanted_,
-                       .use = use_wanted_,
-                       .vcuda = tick_.options().vcuda.enabled,
-                       .status = status_wanted_});
+  return FieldsToRead(counters_, tick_.options().views, pages_);
 }
 
 void Exporter::Apply() {

@@ -7,7 +7,6 @@
 // without it. Start and Stop are called on the main thread.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -93,10 +92,8 @@ class Exporter {
   // show the result.  `warnings` are those of the flags.  Called on the main thread.
   void Reload(StatusOr<Counters> counters, const std::vector<std::string>& warnings);
 
-  // Adds the fields of an optional page to all further readings.  Any thread.
-  void WantLegacy() { Want(legacy_wanted_); }
-  void WantUse() { Want(use_wanted_); }
-  void WantStatus() { Want(status_wanted_); }
+  // Adds the fields of a page to all further readings.  Any thread.
+  void Want(FieldIds page);
 
   uint16_t port() const { return http_->port(); }
   // The port of the second listener; 0 if there is none.
@@ -107,7 +104,6 @@ class Exporter {
   Exporter(const ExporterOptions& options, ExporterSeams seams);
   Status StartQueryServer(const ExporterOptions& options);
   void StartThreads();
-  void Want(std::atomic<bool>& wanted);
   std::vector<const Field*> WantedFields() const PODGPU_REQUIRES(wanted_mutex_);
   // Applies the current counter list to the reader and the tick.
   void Apply() PODGPU_REQUIRES(wanted_mutex_);
@@ -118,9 +114,7 @@ class Exporter {
   Mutex wanted_mutex_;
   std::vector<Counter> counters_ PODGPU_GUARDED_BY(wanted_mutex_);
   bool profiling_by_default_ PODGPU_GUARDED_BY(wanted_mutex_);
-  std::atomic<bool> legacy_wanted_ = false;
-  std::atomic<bool> use_wanted_ = false;
-  std::atomic<bool> status_wanted_ = false;
+  std::vector<FieldIds> pages_ PODGPU_GUARDED_BY(wanted_mutex_);  // Pages whose fields are read.
   const ThreadTally written_off_;
   Wakeup wakeup_;
   CallGuard guard_;
@@ -160,19 +154,12 @@ TickOptions TickOptionsOf(const ExporterOptions& options);
 // intervals, at least 5 s.
 std::chrono::milliseconds StaleAfter(const ExporterOptions& options);
 
-// The optional pages whose fields are read, beside those of /metrics.
-struct WantedPages {
-  bool legacy = false;  // /gpu/metrics and the text files.
-  bool use = false;     // /api/v1/node
-  bool vcuda = false;   // /metric
-  bool status = false;  // /api/v1/status and `/`
-};
-
 // Returns the fields that the source reads: those of the counters, those from which counters are
-// computed, and those that `views` and the wanted pages need.  Profiling fields for views and pages
-// are read only where a counter needs profiling anyway, since profiling occupies the device.
+// computed, and those that `views` and `pages` need.  Profiling fields for views and pages are read
+// only where a counter needs profiling anyway, since profiling occupies the device.
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
-                                       const std::vector<View>& views, WantedPages wanted = {});
+                                       const std::vector<View>& views,
+                                       const std::vector<FieldIds>& pages = {});
 
 // Returns which findings the source must make for `counters`, in these time windows.
 FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const FindingsAsked& windows);

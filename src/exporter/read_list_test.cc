@@ -5,6 +5,8 @@
 
 #include "exporter/exporter.h"
 #include "fields/counters_csv.h"
+#include "pages/node_page.h"
+#include "pages/node_status_page.h"
 #include "view/view.h"
 
 namespace podgpu {
@@ -64,7 +66,7 @@ TEST(FieldsToRead, IncludeTheUseOfDevicesOnRequest) {
   const auto ids_for = [](std::string_view csv) {
     std::vector<uint16_t> ids;
     for (const Field* field :
-         FieldsToRead(ParseCounters(csv, "x").value().counters, {View::kDcgm}, {.use = true})) {
+         FieldsToRead(ParseCounters(csv, "x").value().counters, {View::kDcgm}, {UseFieldIds})) {
       ids.push_back(field->id);
     }
     return ids;
@@ -76,17 +78,17 @@ TEST(FieldsToRead, IncludeTheUseOfDevicesOnRequest) {
 }
 
 TEST(FieldsToRead, IncludeTheFieldsOfTheStatusOnRequest) {
-  const auto has = [](std::string_view csv, uint16_t id, WantedPages wanted) {
+  const auto has = [](std::string_view csv, uint16_t id, const std::vector<FieldIds>& wanted) {
     const auto fields =
         FieldsToRead(ParseCounters(csv, "x").value().counters, {View::kDcgm}, wanted);
     return std::ranges::find(fields, id, &Field::id) != fields.end();
   };
   constexpr std::string_view kPlain = "DCGM_FI_DEV_GPU_TEMP,gauge,x\n";
   constexpr std::string_view kProfiling = "DCGM_FI_PROF_DRAM_ACTIVE,gauge,x\n";
-  EXPECT_TRUE(has(kPlain, 164, {.status = true}));
-  EXPECT_FALSE(has(kPlain, 164, {.use = true}));
-  EXPECT_FALSE(has(kPlain, 1004, {.status = true})) << "profiling occupies the device";
-  EXPECT_TRUE(has(kProfiling, 1004, {.status = true}));
+  EXPECT_TRUE(has(kPlain, 164, {StatusFieldIds}));
+  EXPECT_FALSE(has(kPlain, 164, {UseFieldIds}));
+  EXPECT_FALSE(has(kPlain, 1004, {StatusFieldIds})) << "profiling occupies the device";
+  EXPECT_TRUE(has(kProfiling, 1004, {StatusFieldIds}));
 }
 
 TEST(FieldsToRead, ContainTheFieldsBehindTheExportersOwnCountersOnce) {

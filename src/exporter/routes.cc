@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -27,16 +28,17 @@
 namespace podgpu {
 namespace {
 
-// For this long after its first request, the legacy page waits for the first reading of its fields.
-// Later requests never wait, even if the driver hangs.
-constexpr std::chrono::seconds kLegacyPatience{3};
-// The same limit for the status, which programs such as the doctor read with short deadlines.
+constexpr std::chrono::milliseconds kLegacyPatience{3'000};
+// Programs such as the doctor read the status with short deadlines.
 constexpr std::chrono::milliseconds kStatusPatience{300};
 
-// The data about the status of the node that stays from one request to the next.
-struct StatusState {
-  NodeStatusPage page;
-  std::optional<Instant> since;  // Time of the first request for the status.
+// What stays from one request to the next.
+struct Pages {
+  LegacyPage legacy{true};
+  NodePage node;
+  VcudaPage vcuda;
+  NodeStatusPage status;
+  std::map<FieldIds, Instant> wanted_at;  // Times of the first requests for fields of pages.
   // Longest time in which an answer for /metrics was made, since the start.
   std::optional<double> slowest_scrape_seconds;
   std::string source;  // The source that was chosen last; empty before.
@@ -46,44 +48,33 @@ struct RouteContext {
   const RouteOptions& options;
   const Tick& tick;
   const Clock& clock;
-  LegacyPage& legacy;
-  std::optional<Instant>& legacy_since;  // Time of the first request for the legacy page.
-  NodePage& node;
-  VcudaPage& vcuda;
-  StatusState& status;
+  Pages& pages;
 };
 
 HttpResponse ServeMetrics(const RouteContext& context, const HttpRequest& request) {
   const Instant began = context.clock.Now();
   HttpResponse response = PageResponse(context.tick.snapshots().Get(), request);
   const double took = std::chrono::duration<double>(context.clock.Now() - began).count();
-  context.status.slowest_scrape_seconds =
-      std::max(context.status.slowest_scrape_seconds.value_or(0), took);
+  context.pages.slowest_scrape_seconds =
+      std::max(context.pages.slowest_scrape_seconds.value_or(0), took);
   return response;
 }
 
 HttpResponse ServeLegacy(const RouteContext& context, const HttpRequest& request) {
-  context.options.want_legacy();
-  const Instant now = context.clock.Now();
-  const Instant since = context.legacy_since.value_or(now);
-  context.legacy_since = since;
-  if (!request.must_answer && now - since < kLegacyPatience && context.tick.lacks_fields()) {
-    HttpResponse later;
-    later.ask_again = true;
-    return later;
-  }
-  return PageResponse(context.legacy.Of(context.tick.snapshots().Get()), request);
+  return PageResponse(context.pages.legacy.Of(context.tick.snapshots().Get()), request);
 }
+
+bool MakesVcuda(const PageOptions& options) { return options.vcuda.enabled; }
 
 // Requests and use of containers, under gpu-manager's path.
 HttpResponse ServeVcuda(const RouteContext& context, const HttpRequest& request) {
-  if (!context.tick.options().vcuda.enabled) {
+  if (!MakesVcuda(context.tick.options())) {
     return TextResponse(404,
                         "404: this page, which compares what containers request with what they "
                         "use, is off; start podgpu with --requested-vs-used=on. All other metrics "
                         "are under /metrics\n");
   }
-  return PageResponse(context.vcuda.Of(context.tick.snapshots().Get()), request);
+  return PageResponse(context.pages.vcuda.Of(context.tick.snapshots().Get()), request);
 }
 
 // Answers like dcgm-exporter: always 200, the state in headers and body, no newline at the end.
@@ -161,9 +152,8 @@ HttpResponse ServeExplainJson(const RouteContext& context, const HttpRequest& re
 }
 
 HttpResponse ServeNode(const RouteContext& context, const HttpRequest& request) {
-  context.options.want_use();
   const auto [snapshot, condition] = context.tick.newest();
-  const std::shared_ptr<const NodeDocument> node = context.node.Of(
+  const std::shared_ptr<const NodeDocument> node = context.pages.node.Of(
       {snapshot, condition, context.tick.options().node, context.tick.options().visible,
        [&tick = context.tick] { return tick.CopyUse(); }});
   if (node == nullptr) {
@@ -189,10 +179,10 @@ std::string_view SourceName(const RouteContext& context) {
   const std::shared_ptr<const SourceStatus> status = context.tick.sources().source.Get();
   for (const auto& [begin, name] : kDescriptions) {
     if (status != nullptr && status->detail.starts_with(begin)) {
-      context.status.source = name;
+      context.pages.source = name;
     }
   }
-  return context.status.source;
+  return context.pages.source;
 }
 
 // Calls `make` with the page of statuses and the facts of the newest one.
@@ -201,7 +191,7 @@ auto WithStatusFacts(const RouteContext& context, const Make& make) {
   const Tick& tick = context.tick;
   const auto [snapshot, condition] = tick.newest();
   const std::function<UseCopy()> copy_use = [&tick] { return tick.CopyUse(); };
-  return make(context.status.page,
+  return make(context.pages.status,
               NodeStatusFacts{.snapshot = snapshot,
                               .condition = condition,
                               .node = context.tick.options().node,
@@ -212,30 +202,15 @@ auto WithStatusFacts(const RouteContext& context, const Make& make) {
                               .interval = tick.options().period,
                               .stale_after = tick.options().stale_after,
                               .ledger = tick.options().processes.ledger,
-                              .slowest_scrape_seconds = context.status.slowest_scrape_seconds,
+                              .slowest_scrape_seconds = context.pages.slowest_scrape_seconds,
                               .now = context.clock.Now(),
                               .wall_now = context.clock.WallNow()});
-}
-
-// Notes that a client wants the status.  Returns whether the answer should wait until the fields
-// that only the status shows are read for the first time.
-bool AwaitsStatusFields(const RouteContext& context, const HttpRequest& request) {
-  context.options.want_status();
-  const Instant now = context.clock.Now();
-  const Instant since = context.status.since.value_or(now);
-  context.status.since = since;
-  return !request.must_answer && now - since < kStatusPatience && context.tick.lacks_fields();
 }
 
 HttpResponse ServeStatusJson(const RouteContext& context, const HttpRequest& request) {
   const StatusOr<StatusParts> parts = ParseStatusQuery(request.query);
   if (!parts.ok()) {
     return JsonResponse(400, ErrorJson(std::string(parts.status().message())));
-  }
-  if (AwaitsStatusFields(context, request)) {
-    HttpResponse later;
-    later.ask_again = true;
-    return later;
   }
   return WithStatusFacts(context, [&](NodeStatusPage& page, const NodeStatusFacts& facts) {
     const std::shared_ptr<Document> document = page.DocumentOf(facts, *parts);
@@ -334,30 +309,36 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& req
 struct Route {
   std::string_view path;
   HttpResponse (*serve)(const RouteContext& context, const HttpRequest& request);
+  FieldIds fields = nullptr;  // Read from the first request on; null: it needs no others.
+  // For this long after the first request, answers wait for the first reading of the fields.  Later
+  // ones never wait, even if the driver hangs.
+  std::chrono::milliseconds patience{0};
+  // Returns whether a flag switches the page on; its fields are then read from the start.  Null:
+  // the page is always on.
+  bool (*is_on)(const PageOptions& options) = nullptr;
 };
 
 constexpr Route kRoutes[] = {
-    {"/", ServeStatusPage},
+    {"/", ServeStatusPage, StatusFieldIds, kStatusPatience},
     {"/metrics", ServeMetrics},
-    {"/metric", ServeVcuda},
-    {"/gpu/metrics", ServeLegacy},
+    {"/metric", ServeVcuda, VcudaFieldIds, {}, MakesVcuda},
+    {"/gpu/metrics", ServeLegacy, LegacyFieldIds, kLegacyPatience},
     {"/health", ServeHealth},
     {"/healthz", ServeLiveness},
     {"/readyz", ServeReadiness},
     {"/explain", ServeExplain},
-    {"/api/v1/node", ServeNode},
+    {"/api/v1/node", ServeNode, UseFieldIds},
     {"/api/v1/explain", ServeExplainJson},
-    {"/api/v1/status", ServeStatusJson},
+    {"/api/v1/status", ServeStatusJson, StatusFieldIds, kStatusPatience},
     {"/api/v1/profiling", ServeProfiling},
     {"/api/v1/devices", ServeDevices},
 };
 
+bool IsOn(const Route& route, const PageOptions& options) {
+  return route.is_on == nullptr || route.is_on(options);
+}
+
 HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& request) {
-  if (AwaitsStatusFields(context, request)) {
-    HttpResponse later;
-    later.ask_again = true;
-    return later;
-  }
   const std::shared_ptr<const NodeStatus> status =
       WithStatusFacts(context, [](NodeStatusPage& page, const NodeStatusFacts& facts) {
         return page.Of(facts, {.history = true});
@@ -369,8 +350,7 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& req
                         std::chrono::floor<std::chrono::milliseconds>(now).count(),
                         {}};
   for (const Route& route : kRoutes) {
-    const bool is_off = route.serve == ServeVcuda && !context.tick.options().vcuda.enabled;
-    if (route.path != "/" && !is_off) {
+    if (route.path != "/" && IsOn(route, context.tick.options())) {
       facts.paths.push_back(route.path);
     }
   }
@@ -383,7 +363,40 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& req
   return response;
 }
 
+// Has the fields of the page read from now on.  Returns whether the answer should wait for them.
+bool AwaitsFields(const Route& route, const RouteContext& context, const HttpRequest& request) {
+  if (route.fields == nullptr || !IsOn(route, context.tick.options())) {
+    return false;
+  }
+  const Instant now = context.clock.Now();
+  const auto [first, is_new] = context.pages.wanted_at.try_emplace(route.fields, now);
+  if (is_new) {
+    context.options.want(route.fields);
+  }
+  return !request.must_answer && now - first->second < route.patience &&
+         context.tick.lacks_fields();
+}
+
+HttpResponse Answer(const Route& route, const RouteContext& context, const HttpRequest& request) {
+  if (AwaitsFields(route, context, request)) {
+    HttpResponse later;
+    later.ask_again = true;
+    return later;
+  }
+  return route.serve(context, request);
+}
+
 }  // namespace
+
+std::vector<FieldIds> FieldsFromStart(const PageOptions& options) {
+  std::vector<FieldIds> fields;
+  for (const Route& route : kRoutes) {
+    if (route.fields != nullptr && route.is_on != nullptr && route.is_on(options)) {
+      fields.push_back(route.fields);
+    }
+  }
+  return fields;
+}
 
 std::vector<std::string> ControlPaths() {
   std::vector<std::string> paths;
@@ -411,17 +424,13 @@ std::shared_ptr<const PageAssets> NodePageAssets() {
 }  // namespace
 
 HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock) {
-  return [options = std::move(options), &tick, &clock, legacy = std::make_shared<LegacyPage>(true),
-          legacy_since = std::make_shared<std::optional<Instant>>(),
-          node = std::make_shared<NodePage>(), vcuda = std::make_shared<VcudaPage>(),
-          status = std::make_shared<StatusState>(),
+  return [options = std::move(options), &tick, &clock, pages = std::make_shared<Pages>(),
           assets = NodePageAssets()](const HttpRequest& request) {
-    const RouteContext context{options,       tick,  clock,  *legacy,
-                               *legacy_since, *node, *vcuda, *status};
+    const RouteContext context{options, tick, clock, *pages};
     const std::string_view path =
         request.path == options.metrics_path ? "/metrics" : std::string_view(request.path);
     const auto* const route = std::ranges::find(kRoutes, path, &Route::path);
-    HttpResponse response = route != std::end(kRoutes) ? route->serve(context, request)
+    HttpResponse response = route != std::end(kRoutes) ? Answer(*route, context, request)
                             : assets->Has(path)        ? assets->Serve(path, request)
                                                        : ServeElsewhere(request);
     AddHeader(response, "X-Content-Type-Options", "nosniff");

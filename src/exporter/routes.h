@@ -6,6 +6,7 @@
 // the server that calls the handler.  A second listener, that of gpu-manager, serves only /metric.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -18,19 +19,24 @@
 
 namespace podgpu {
 
+// Returns the ids of the fields that a page needs beside those of /metrics; with profiling fields
+// only if `profiling`.
+using FieldIds = std::vector<uint16_t> (*)(bool profiling);
+
 struct RouteOptions {
   std::string metrics_path = {};  // A second path for /metrics; empty: none.
   std::string source = {};        // "nvml" or "dcgm"; empty: podgpu chooses when it starts.
-  // Called at each request for the legacy page; its fields are read from then on.
-  std::function<void()> want_legacy = [] {};
-  std::function<void()> want_use = [] {};     // The same for /api/v1/node.
-  std::function<void()> want_status = [] {};  // The same for the status of the node.
+  // Called at the first request for a page with fields of its own: they are read from then on.
+  std::function<void(FieldIds)> want = [](FieldIds) {};
   // The object that POST changes; null: POST changes nothing, and the answer names the flag.
   DeviceControl* control = nullptr;
 };
 
 // Returns the paths that accept POST.
 std::vector<std::string> ControlPaths();
+
+// Returns the fields of the pages that `options` switch on: they are read from the start.
+std::vector<FieldIds> FieldsFromStart(const PageOptions& options);
 
 // Returns whether `path` is in the table of endpoints.
 bool IsNodePath(std::string_view path);

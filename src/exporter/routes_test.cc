@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/manual_clock.h"
+#include "pages/node_status_page.h"
+#include "pages/vcuda_page.h"
 #include "report/node_status.h"
 #include "source/testing/fake_source.h"
 #include "tests/gunzip.h"
@@ -113,6 +115,24 @@ TEST_F(RoutesTest, SaysHowToTurnOnRequestsAndUse) {
   EXPECT_EQ(std::string(routes(request).body).find("\"/metric\""), std::string::npos);
 }
 
+TEST_F(RoutesTest, TheFieldsOfAPageAreWantedAtItsFirstRequestOrWhereAFlagSwitchesItOn) {
+  Routes();
+  std::vector<FieldIds> wanted;
+  const HttpHandler routes =
+      MakeRoutes({.want = [&wanted](FieldIds page) { wanted.push_back(page); }}, *tick_, clock_);
+  for (const std::string_view path :
+       {"/metrics", "/metric", "/", "/api/v1/status", "/gpu/metrics", "/gpu/metrics"}) {
+    HttpRequest request;
+    request.path = path;
+    routes(request);
+  }
+  EXPECT_EQ(wanted, (std::vector<FieldIds>{StatusFieldIds, LegacyFieldIds})) << "/metric is off";
+  EXPECT_EQ(FieldsFromStart({}), std::vector<FieldIds>());
+  PageOptions options;
+  options.vcuda.enabled = true;
+  EXPECT_EQ(FieldsFromStart(options), std::vector<FieldIds>{VcudaFieldIds});
+}
+
 TEST_F(RoutesTest, GpuManagersListenerHasOnePageAndNamesItElsewhere) {
   Routes();
   const HttpHandler routes = MakeQueryRoutes(*tick_);
@@ -178,7 +198,8 @@ std::string_view HeaderOf(const HttpResponse& response, std::string_view name) {
 TEST_F(RoutesTest, ServesTheNodeDocumentWithOneTagUntilItChanges) {
   Routes();
   int wanted = 0;
-  const HttpHandler routes = MakeRoutes({.want_use = [&wanted] { ++wanted; }}, *tick_, clock_);
+  const HttpHandler routes =
+      MakeRoutes({.want = [&wanted](FieldIds) { ++wanted; }}, *tick_, clock_);
   HttpRequest request;
   request.path = "/api/v1/node";
   const HttpResponse first = routes(request);
@@ -208,7 +229,7 @@ TEST_F(RoutesTest, ServesTheStatusWithItsAgeAndOneTagPerSnapshot) {
   Routes();
   int wanted = 0;
   const HttpHandler routes =
-      MakeRoutes({.source = "nvml", .want_status = [&wanted] { ++wanted; }}, *tick_, clock_);
+      MakeRoutes({.source = "nvml", .want = [&wanted](FieldIds) { ++wanted; }}, *tick_, clock_);
   HttpRequest request;
   request.path = "/api/v1/status";
   clock_.Advance(milliseconds(400));

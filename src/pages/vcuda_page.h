@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "exposition/lazy_page.h"
 #include "exposition/snapshot.h"
+#include "fields/field_ids.h"
 
 namespace podgpu {
 
@@ -34,5 +36,8 @@ class VcudaPage {
  private:
   LazyPage<uint64_t, Snapshot> page_;  // The page of a tick.
 };
+
+// Ids of the fields that its numbers need.
+inline std::vector<uint16_t> VcudaFieldIds(bool /*profiling*/) { return {field_ids::kMemoryTotal}; }
 
 }  // namespace podgpu

@@ -190,11 +190,10 @@ int Main(const std::string& directory, const std::string& library, const std::st
   const std::unique_ptr<Source> source = ValueOrDie(OpenSource(source_options, loader, clock));
 
   Published<Grid> grids;
-  grids.Set(
-      ReadDevices(*source,
-                  {FieldsToRead(options.counters, options.views, {.vcuda = options.vcuda.enabled}),
-                   FindingsToRead(options.counters, options.windows)},
-                  clock, writer));
+  grids.Set(ReadDevices(*source,
+                        {FieldsToRead(options.counters, options.views, FieldsFromStart(options)),
+                         FindingsToRead(options.counters, options.windows)},
+                        clock, writer));
   Published<SourceStatus> statuses;
   statuses.Set(std::make_shared<const SourceStatus>(
       SourceStatus{PartState::kOk, source->Describe(), 1, 0, grids.Get()->topology().gpus.size()}));

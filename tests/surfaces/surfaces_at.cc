@@ -32,6 +32,7 @@
 #include "exporter/routes.h"
 #include "fields/counters_csv.h"
 #include "kube/kubelet_client.h"
+#include "pages/node_status_page.h"
 #include "report/node_status.h"
 #include "sim/program/node_proc.h"
 #include "sim/testing/node.h"
@@ -146,7 +147,7 @@ class SeenNode {
     Start();
     clock_->NoteOtherThread();  // The HTTP thread.
     clock_->AwaitQuiet();
-    exporter_->WantStatus();
+    exporter_->Want(StatusFieldIds);
     routes_ = MakeRoutes({.source = "dcgm"}, exporter_->tick(), *clock_);
   }
 
