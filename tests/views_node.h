@@ -42,7 +42,7 @@ class ViewsNode {
     options.views = views;
     options.view.hostname = "node-a";
     options.view.kubernetes = true;
-    options.processes.enabled = options.requested_vs_used = has_processes;
+    options.processes.enabled = options.vcuda.enabled = has_processes;
     const ExtraSources extra = {.api_pods = has_processes ? &api_pods_ : nullptr,
                                 .processes = has_processes ? &processes_ : nullptr};
     Tick tick(std::move(options),
