@@ -1,11 +1,10 @@
 // The simulated NVML: process accounting, the driver's record of each process from start to end.
 //
-// Accounting is on from the start where the scenario says so.  A client may switch it on or off and
-// clear the records of ended processes.  A face writes nothing that other programs read, so only
-// that client's program sees the change.  Accounting is off again after the driver is reloaded, and
-// always off in MIG mode.  A process has a record if it started while accounting was on.  There is
-// one record per pid and 4,000 at most; the records of the processes that ended first are dropped
-// first.
+// Accounting is on from the start where the scenario says so.  A client may switch it on or off.  A
+// face writes nothing that other programs read, so only that client's program sees the change.
+// Accounting is off again after the driver is reloaded, and always off in MIG mode.  A process has
+// a record if it started while accounting was on.  There is one record per pid and 4,000 at most;
+// the records of the processes that ended first are dropped first.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -34,7 +33,6 @@ constexpr Int128 kPpmPerPercent = 10'000;
 struct Accounting {
   bool is_on = false;
   TimeUs since = 0;          // When the mode last changed.
-  TimeUs forgotten = -1;     // Records of processes that ended by then are cleared.
   TimeUs driver_since = -1;  // When the driver that got the mode was loaded.
 };
 
@@ -84,9 +82,8 @@ std::vector<ProcessLife> AccountedLives(const NvmlTarget& on, const Accounting& 
   for (const ProcessFacts& process : ProcessesOn(on)) {
     add(on.world->FindProcess(process.pid, on.now).value_or(ProcessLife{}));
   }
-  const TimeUs after = std::max(accounting.since, accounting.forgotten);
   for (const ProcessLife& life :
-       on.world->EndedProcesses(on.device.gpu, after, on.now, kMostAccounted)) {
+       on.world->EndedProcesses(on.device.gpu, accounting.since, on.now, kMostAccounted)) {
     add(life);
   }
   lives.resize(std::min(lives.size(), kMostAccounted));
@@ -166,7 +163,7 @@ nvmlReturn_t nvmlDeviceSetAccountingMode(nvmlDevice_t device, int mode) {
       return NVML_ERROR_INVALID_ARGUMENT;
     }
     if (accounting.is_on != (mode == 1)) {
-      accounting = {mode == 1, on.now, on.now, accounting.driver_since};
+      accounting = {mode == 1, on.now, accounting.driver_since};
       AccountingBook::Get().Put(on, accounting);
     }
     return NVML_SUCCESS;
@@ -218,21 +215,10 @@ nvmlReturn_t nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned* count, u
   return PutNvmlList(call, on, list, *count, pids);
 }
 
+// NVIDIA's Python bindings ask for it before they ask for the pids.
 nvmlReturn_t nvmlDeviceGetAccountingBufferSize(nvmlDevice_t device, unsigned* size) {
   return AnswerNvml({__func__, device}, size, [](const NvmlTarget& on) {
     return NvmlNumberIf(AccountingBook::Get().Of(on).is_on, kMostAccounted);
-  });
-}
-
-nvmlReturn_t nvmlDeviceClearAccountingPids(nvmlDevice_t device) {
-  return AskNvml({__func__, device}, [](const NvmlTarget& on) -> nvmlReturn_t {
-    Accounting accounting = AccountingBook::Get().Of(on);
-    if (!accounting.is_on) {
-      return NVML_ERROR_NOT_SUPPORTED;
-    }
-    accounting.forgotten = on.now;
-    AccountingBook::Get().Put(on, accounting);
-    return NVML_SUCCESS;
   });
 }
 

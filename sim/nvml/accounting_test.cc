@@ -95,8 +95,6 @@ TEST_F(NvmlAccounting, IsOffUnlessTheScenarioOrAClientTurnsItOn) {
             NVML_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(nvml_.Call("nvmlDeviceGetAccountingBufferSize", nvml_.ByIndex(0), &count),
             NVML_ERROR_NOT_SUPPORTED);
-  EXPECT_EQ(nvml_.Call("nvmlDeviceClearAccountingPids", nvml_.ByIndex(0)),
-            NVML_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(Set(0, 2), NVML_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(Set(1, 1), 0);
   EXPECT_EQ(Mode(1), 1);
@@ -156,7 +154,7 @@ TEST_F(NvmlAccounting, SumsOfSamplesCoverAllTimeBetweenTwoReads) {
   EXPECT_EQ(StatsV2(0, 40, after), NVML_ERROR_NOT_FOUND);
 }
 
-TEST_F(NvmlAccounting, KeepsTheLastFourThousandRecordsUntilCleared) {
+TEST_F(NvmlAccounting, KeepsTheLastFourThousandRecords) {
   StartAccounting();
   TickTo(50'001 * kSecondUs);  // Cycle 12,500 runs.
   nvmlDevice_t device = nullptr;
@@ -178,10 +176,6 @@ TEST_F(NvmlAccounting, KeepsTheLastFourThousandRecordsUntilCleared) {
   EXPECT_EQ(nvml_.Call("nvmlDeviceGetAccountingPids", device, &count, &few[0]),
             NVML_ERROR_INSUFFICIENT_SIZE);
   EXPECT_EQ(count, 4'000U);
-  EXPECT_EQ(nvml_.Call("nvmlDeviceClearAccountingPids", device), 0);
-  EXPECT_EQ(Known(1), std::vector<unsigned>{1'025'000}) << "running processes keep their records";
-  TickTo(100'004 * kSecondUs);
-  EXPECT_EQ(Known(1), std::vector<unsigned>({1'025'001, 1'025'000}));
 }
 
 TEST_F(NvmlAccounting, IsOffInMigMode) {

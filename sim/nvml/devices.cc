@@ -1,11 +1,7 @@
 // The simulated NVML: identity of a device, its names, and its MIG devices.
-//
-// A function name without a version suffix uses the oldest layout of its kind.
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -22,7 +18,6 @@ using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about
 // A GPU's shared resources are split into at most 7 parts, on every chip that has MIG.
 constexpr uint32_t kMaxMigDevices = 7;
 constexpr uint32_t kNvidiaVendor = 0x10DE;  // The world does not model the board's own number.
-constexpr int64_t kBytesPerMib = 1 << 20;
 constexpr NvmlScope kAny = NvmlScope::kAny;
 constexpr NvmlScope kMigOnly = NvmlScope::kMig;
 
@@ -52,7 +47,6 @@ std::string NameOf(const NvmlTarget& on) {
   return text;
 }
 
-// The newest layout; older ones are its beginning.
 nvmlPciInfo_t PciInfoOf(const NvmlTarget& on) {
   nvmlPciInfo_t info{};
   const std::string bus_id(on.gpu().pci_bus_id);
@@ -63,30 +57,6 @@ nvmlPciInfo_t PciInfoOf(const NvmlTarget& on) {
   snprintf(info.busIdLegacy, sizeof info.busIdLegacy, "%04X:%02X:%02X.0", info.domain & 0xffffU,
            info.bus & 0xffU, info.device & 0xffU);
   return info;
-}
-
-// The first `bytes` of the newest layout, for callers of an older one.
-nvmlReturn_t TellPciInfo(std::string_view call, nvmlDevice_t device, void* place, size_t bytes) {
-  return AskNvml(
-      {call, device, {}, kAny},
-      [&](const NvmlTarget& on) {
-        const nvmlPciInfo_t info = PciInfoOf(on);
-        std::memcpy(place, &info, bytes);
-        return NVML_SUCCESS;
-      },
-      static_cast<char*>(place));
-}
-
-nvmlDeviceAttributes_t AttributesOf(const NvmlTarget& on) {
-  const GpuInstanceFacts instance = on.instance();
-  const ComputeInstanceFacts compute = on.compute();
-  nvmlDeviceAttributes_t facts{};
-  const int slices = std::max(instance.compute_slices, 1);
-  facts.multiprocessorCount = static_cast<uint32_t>(instance.sm_count * compute.slices / slices);
-  facts.gpuInstanceSliceCount = static_cast<uint32_t>(instance.compute_slices);
-  facts.computeInstanceSliceCount = static_cast<uint32_t>(compute.slices);
-  facts.memorySizeMB = static_cast<unsigned long long>(instance.memory_total_bytes / kBytesPerMib);
-  return facts;
 }
 
 }  // namespace
@@ -135,11 +105,6 @@ nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, int* brand) {
                     [](const NvmlTarget& on) { return NvmlNumber(NumberOfBrand(on.gpu().brand)); });
 }
 
-nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, unsigned* architecture) {
-  return AnswerNvml({__func__, device, {}, kAny}, architecture,
-                    [](const NvmlTarget& on) { return NvmlNumber(on.gpu().architecture_number); });
-}
-
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {
   return AskNvml(
       {__func__, device, {}, kAny},
@@ -152,15 +117,13 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major,
 }
 
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* info) {
-  return TellPciInfo(__func__, device, info, sizeof *info);
-}
-// Writes the board's number but not the long bus id; reserved bytes stay unchanged.
-nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, void* info) {
-  return TellPciInfo(__func__, device, info, offsetof(nvmlPciInfo_t, busId));
-}
-// The first layout ends before the board's number.
-nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, void* info) {
-  return TellPciInfo(__func__, device, info, offsetof(nvmlPciInfo_t, pciSubSystemId));
+  return AskNvml(
+      {__func__, device, {}, kAny},
+      [&](const NvmlTarget& on) {
+        *info = PciInfoOf(on);
+        return NVML_SUCCESS;
+      },
+      info);
 }
 
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current, unsigned* pending) {
@@ -212,11 +175,6 @@ nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t mig_devic
       device);
 }
 
-nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned* is_mig) {
-  return AnswerNvml({__func__, device, {}, kAny}, is_mig,
-                    [](const NvmlTarget& on) { return NvmlNumber(on.is_mig() ? 1 : 0); });
-}
-
 nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned* id) {
   return AnswerNvml({__func__, device, {}, kMigOnly}, id,
                     [](const NvmlTarget& on) { return NvmlNumber(on.instance().gpu_instance_id); });
@@ -226,22 +184,6 @@ nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t device, unsigned* id) {
   return AnswerNvml({__func__, device, {}, kMigOnly}, id, [](const NvmlTarget& on) {
     return NvmlNumber(on.compute().compute_instance_id);
   });
-}
-
-nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t device, nvmlDeviceAttributes_t* attributes) {
-  return AskNvml(
-      {__func__, device, {}, kAny},
-      [&](const NvmlTarget& on) {
-        if (!on.is_mig()) {
-          return NVML_ERROR_NOT_SUPPORTED;
-        }
-        *attributes = AttributesOf(on);
-        return NVML_SUCCESS;
-      },
-      attributes);
-}
-nvmlReturn_t nvmlDeviceGetAttributes(nvmlDevice_t device, nvmlDeviceAttributes_t* attributes) {
-  return nvmlDeviceGetAttributes_v2(device, attributes);
 }
 
 }  // extern "C"

@@ -129,49 +129,5 @@ TEST_F(NvmlEvents, RefusesEventTypesThatTheBoardLacks) {
   EXPECT_EQ(nvml_.Call("nvmlEventSetWait_v2", freed, &data, 0U), NVML_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(NvmlEvents, TheFirstLayoutEndsBeforeTheInstances) {
-  ASSERT_EQ(Register(0, nvmlEventTypeXidCriticalError), 0);
-  Tick(6 * kSecondUs);
-  unsigned char bytes[40];
-  std::fill(std::begin(bytes), std::end(bytes), static_cast<unsigned char>(0x5a));
-  ASSERT_EQ(nvml_.Call("nvmlEventSetWait", set_, static_cast<void*>(bytes), 0U), 0);
-  EXPECT_EQ(bytes[16], 13);
-  EXPECT_EQ(bytes[24], 0x5a);
-}
-
-TEST_F(NvmlEvents, SystemEventsReportThatADriverUnbindsAGpu) {
-  nvmlSystemEventSetCreateRequest_v1_t create{.version = nvmlSystemEventSetCreateRequest_v1,
-                                              .set = nullptr};
-  ASSERT_EQ(nvml_.Call("nvmlSystemEventSetCreate", &create), 0);
-  nvmlSystemRegisterEventRequest_v1_t wanted{
-      .version = nvmlSystemRegisterEventRequest_v1,
-      .eventTypes = nvmlSystemEventTypeGpuDriverUnbind | nvmlSystemEventTypeGpuDriverBind,
-      .set = create.set};
-  ASSERT_EQ(nvml_.Call("nvmlSystemRegisterEvents", &wanted), 0);
-  nvmlSystemEventData_v1_t events[4] = {};
-  nvmlSystemEventSetWaitRequest_v1_t wait{.version = nvmlSystemEventSetWaitRequest_v1,
-                                          .timeoutms = 0,
-                                          .set = create.set,
-                                          .data = events,
-                                          .dataSize = 4,
-                                          .numEvent = 9};
-  EXPECT_EQ(nvml_.Call("nvmlSystemEventSetWait", &wait), NVML_ERROR_TIMEOUT);
-  Tick(61 * kSecondUs);
-  ASSERT_EQ(nvml_.Call("nvmlSystemEventSetWait", &wait), 0);
-  ASSERT_EQ(wait.numEvent, 1U);
-  EXPECT_EQ(events[0].eventType, nvmlSystemEventTypeGpuDriverUnbind);
-  EXPECT_EQ(events[0].gpuId, 0xD100U) << "bus D1, device 0";
-  Tick(10 * kSecondUs);
-  ASSERT_EQ(nvml_.Call("nvmlSystemEventSetWait", &wait), 0);
-  ASSERT_EQ(wait.numEvent, 1U);
-  EXPECT_EQ(events[0].eventType, nvmlSystemEventTypeGpuDriverBind);
-  create.version = 1;
-  EXPECT_EQ(nvml_.Call("nvmlSystemEventSetCreate", &create), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
-  nvmlSystemEventSetFreeRequest_v1_t last{.version = nvmlSystemEventSetFreeRequest_v1,
-                                          .set = create.set};
-  EXPECT_EQ(nvml_.Call("nvmlSystemEventSetFree", &last), 0);
-  EXPECT_EQ(nvml_.Call("nvmlSystemEventSetFree", &last), NVML_ERROR_INVALID_ARGUMENT);
-}
-
 }  // namespace
 }  // namespace podgpu::sim

@@ -1,12 +1,10 @@
-// The simulated NVML: the health of a board: memory errors and their repair, links, throttling.
+// The simulated NVML: the health of a board: memory errors and their repair, links, the bus.
 //
 // A counter is the sum of the faults that raise it, the same faults as in the simulated DCGM
 // (sim/world/board_counts.h, by DCGM's field numbers).
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string_view>
-#include <vector>
 
 #include "abi/nvml.h"
 #include "abi/nvml_readings.h"
@@ -55,47 +53,11 @@ nvmlReturn_t TellEccCount(std::string_view call, nvmlDevice_t device, uint16_t f
   });
 }
 
-// When each page was retired for `cause`; only double-bit errors retire pages.
-std::vector<TimeUs> Retirements(const NvmlTarget& on, int cause) {
-  std::vector<TimeUs> times;
-  for (const Fault& fault : on.world->faults()) {
-    if (cause == NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR && fault.kind == FaultKind::kEcc &&
-        fault.Concerns(on.device.gpu) && fault.at <= on.now &&
-        fault.As<EccError>(FaultNumber::kEccError) == EccError::kDoubleBit) {
-      times.insert(times.end(), static_cast<size_t>(fault.Get(FaultNumber::kCount)), fault.at);
-    }
-  }
-  return times;
-}
-
-nvmlReturn_t TellRetiredPages(std::string_view call, nvmlDevice_t device, int cause,
-                              unsigned* count, unsigned long long* addresses,
-                              unsigned long long* stamps) {
-  constexpr unsigned long long kPageBytes = 1 << 16;
-  return AskNvml(
-      {call, device, {cause == 0 ? uint16_t{390} : uint16_t{391}}},
-      [&](const NvmlTarget& on) {
-        if (!on.gpu().has_retired_pages) {
-          return NVML_ERROR_NOT_SUPPORTED;
-        }
-        if (cause != 0 && cause != 1) {
-          return NVML_ERROR_INVALID_ARGUMENT;
-        }
-        const std::vector<TimeUs> times = Retirements(on, cause);
-        const unsigned capacity = *count;
-        *count = static_cast<unsigned>(times.size());
-        if (capacity < *count || (*count > 0 && addresses == nullptr)) {
-          return NVML_ERROR_INSUFFICIENT_SIZE;
-        }
-        for (size_t i = 0; i < times.size(); ++i) {
-          addresses[i] = (i + 1) * kPageBytes;
-          if (stamps != nullptr) {
-            stamps[i] = static_cast<unsigned long long>(NvmlSession::Get().StampUs(times[i]));
-          }
-        }
-        return NVML_SUCCESS;
-      },
-      count);
+// The number of pages retired for `cause`; only double-bit errors retire pages.
+unsigned RetiredPages(const NvmlTarget& on, int cause) {
+  return cause == NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR
+             ? static_cast<unsigned>(DoubleBitErrors(*on.world, on.device.gpu, on.now))
+             : 0;
 }
 
 // -- links
@@ -109,19 +71,6 @@ bool IsLink(const NvmlTarget& on, unsigned link) {
 NvmlAnswer LinkRefusal(unsigned link) {
   return NvmlRefusal(link < NVML_NVLINK_MAX_LINKS ? NVML_ERROR_NOT_SUPPORTED
                                                   : NVML_ERROR_INVALID_ARGUMENT);
-}
-
-int NvlinkVersion(const GpuFacts& facts) {
-  switch (facts.architecture_number) {
-    case NVML_DEVICE_ARCH_VOLTA:
-      return 2;
-    case NVML_DEVICE_ARCH_AMPERE:
-      return 3;
-    case NVML_DEVICE_ARCH_HOPPER:
-      return 4;
-    default:
-      return 5;
-  }
 }
 
 // -- the bus
@@ -140,32 +89,6 @@ NvmlAnswer PcieThroughputOf(const NvmlTarget& on, int counter) {
   return NvmlNumber(static_cast<int64_t>(moved / std::max<TimeUs>(on.now - from, 1) / kBytesPerKb));
 }
 
-// -- throttling
-
-struct PolicyField {
-  int policy;
-  uint16_t field;
-};
-constexpr auto kPolicies = std::to_array<PolicyField>({
-    {NVML_PERF_POLICY_POWER, 240},
-    {NVML_PERF_POLICY_THERMAL, 241},
-    {NVML_PERF_POLICY_SYNC_BOOST, 242},
-    {NVML_PERF_POLICY_BOARD_LIMIT, 243},
-    {NVML_PERF_POLICY_LOW_UTILIZATION, 244},
-    {NVML_PERF_POLICY_RELIABILITY, 245},
-    {NVML_PERF_POLICY_TOTAL_APP_CLOCKS, 246},
-    {NVML_PERF_POLICY_TOTAL_BASE_CLOCKS, 247},
-});
-
-int64_t ViolationNs(const NvmlTarget& on, int policy) {
-  if (policy != NVML_PERF_POLICY_POWER && policy != NVML_PERF_POLICY_THERMAL) {
-    return 0;
-  }
-  const Integral what = policy == NVML_PERF_POLICY_POWER ? Integral::kPowerViolationNs
-                                                         : Integral::kThermalViolationNs;
-  return static_cast<int64_t>(on.world->Integrate(what, WholeGpu(on), on.now));
-}
-
 }  // namespace
 
 #pragma GCC visibility push(default)
@@ -179,11 +102,6 @@ nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, int* current, int* pendin
         return on.gpu().has_ecc ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
       },
       current, pending);
-}
-nvmlReturn_t nvmlDeviceGetDefaultEccMode(nvmlDevice_t device, int* mode) {
-  return AnswerNvml({__func__, device}, mode, [](const NvmlTarget& on) {
-    return NvmlNumberIf(on.gpu().has_ecc, NVML_FEATURE_ENABLED);
-  });
 }
 
 nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int type, int counter,
@@ -203,12 +121,27 @@ nvmlReturn_t nvmlDeviceGetMemoryErrorCounter(nvmlDevice_t device, int type, int 
 
 nvmlReturn_t nvmlDeviceGetRetiredPages(nvmlDevice_t device, int cause, unsigned* count,
                                        unsigned long long* addresses) {
-  return TellRetiredPages(__func__, device, cause, count, addresses, nullptr);
-}
-nvmlReturn_t nvmlDeviceGetRetiredPages_v2(nvmlDevice_t device, int cause, unsigned* count,
-                                          unsigned long long* addresses,
-                                          unsigned long long* stamps) {
-  return TellRetiredPages(__func__, device, cause, count, addresses, stamps);
+  constexpr unsigned long long kPageBytes = 1 << 16;
+  return AskNvml(
+      {__func__, device, {cause == 0 ? uint16_t{390} : uint16_t{391}}},
+      [&](const NvmlTarget& on) {
+        if (!on.gpu().has_retired_pages) {
+          return NVML_ERROR_NOT_SUPPORTED;
+        }
+        if (cause != 0 && cause != 1) {
+          return NVML_ERROR_INVALID_ARGUMENT;
+        }
+        const unsigned capacity = *count;
+        *count = RetiredPages(on, cause);
+        if (capacity < *count || (*count > 0 && addresses == nullptr)) {
+          return NVML_ERROR_INSUFFICIENT_SIZE;
+        }
+        for (unsigned i = 0; i < *count; ++i) {
+          addresses[i] = (i + 1) * kPageBytes;
+        }
+        return NVML_SUCCESS;
+      },
+      count);
 }
 nvmlReturn_t nvmlDeviceGetRetiredPagesPendingStatus(nvmlDevice_t device, int* pending) {
   return AnswerNvml({__func__, device, {392}}, pending, [](const NvmlTarget& on) {
@@ -286,20 +219,6 @@ nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t device, unsigned* width
   });
 }
 
-nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, int* active) {
-  return AnswerNvml({__func__, device}, active, [link](const NvmlTarget& on) {
-    if (!IsLink(on, link)) {
-      return LinkRefusal(link);
-    }
-    const bool is_down = IsLinkDown(*on.world, on.device.gpu, static_cast<int>(link), on.now);
-    return NvmlNumber(is_down ? NVML_FEATURE_DISABLED : NVML_FEATURE_ENABLED);
-  });
-}
-nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned link, unsigned* version) {
-  return AnswerNvml({__func__, device}, version, [link](const NvmlTarget& on) {
-    return IsLink(on, link) ? NvmlNumber(NvlinkVersion(on.gpu())) : LinkRefusal(link);
-  });
-}
 nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned link, int counter,
                                              unsigned long long* count) {
   constexpr int kEccData = 4;
@@ -316,24 +235,6 @@ nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned link,
     return NvmlNumber(
         LinkErrorCount(*on.world, on.device.gpu, static_cast<int>(link), field, on.now));
   });
-}
-
-nvmlReturn_t nvmlDeviceGetViolationStatus(nvmlDevice_t device, int policy,
-                                          nvmlViolationTime_t* violation) {
-  const auto* const row = std::ranges::find(kPolicies, policy, &PolicyField::policy);
-  const bool known = row != kPolicies.end();
-  return AskNvml(
-      {__func__, device, {known ? row->field : uint16_t{0}}},
-      [&](const NvmlTarget& on) {
-        if (!known) {
-          return NVML_ERROR_INVALID_ARGUMENT;
-        }
-        const int64_t stamp_us = NvmlSession::Get().StampUs(on.now);
-        *violation = {.referenceTime = static_cast<unsigned long long>(stamp_us),
-                      .violationTime = static_cast<unsigned long long>(ViolationNs(on, policy))};
-        return NVML_SUCCESS;
-      },
-      violation);
 }
 
 }  // extern "C"

@@ -2,9 +2,7 @@
 //
 // Every name of the vendor's library is exported (names.txt); the ones that no file here
 // defines answer NVML_ERROR_NOT_SUPPORTED from generated weak definitions.
-#include <cstddef>
-#include <cstdio>
-#include <string>
+#include <string_view>
 
 #include "abi/nvml.h"
 #include "sim/nvml/call.h"
@@ -62,59 +60,6 @@ nvmlReturn_t PutHandle(const NvmlTarget& target, nvmlDevice_t* place) {
     *place = NvmlSession::Get().Handle(target);
   }
   return target.result;
-}
-
-// Returns a bus id as people write it ("1b:00.0", "0000:1B:00.0", "00000000:1B:00.0") in NVML's own
-// form; empty when it is not a bus id.
-std::string FullBusId(const char* text) {
-  unsigned domain = 0;
-  unsigned bus = 0;
-  unsigned device = 0;
-  unsigned function = 0;
-  int end = 0;
-  // NOLINTNEXTLINE(cert-err34-c): %x of at most eight digits cannot overflow.
-  if (sscanf(text, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) != 4) {
-    domain = 0;
-    // NOLINTNEXTLINE(cert-err34-c): as above.
-    if (sscanf(text, "%2x:%2x.%1x%n", &bus, &device, &function, &end) != 3) {
-      return "";
-    }
-  }
-  char full[32];
-  const int size = snprintf(full, sizeof full, "%08X:%02X:%02X.%X", domain, bus, device, function);
-  return text[end] == '\0' ? std::string(full, static_cast<size_t>(size)) : "";
-}
-
-NvmlTarget FindByBusId(const char* bus_id) {
-  NvmlTarget none;
-  none.result = NVML_ERROR_NOT_FOUND;
-  const std::string wanted = bus_id == nullptr ? "" : FullBusId(bus_id);
-  if (wanted.empty()) {
-    none.result = NVML_ERROR_INVALID_ARGUMENT;
-    return none;
-  }
-  NvmlSession& session = NvmlSession::Get();
-  for (unsigned index = 0; index < session.GpuCount(); ++index) {
-    const NvmlTarget target = session.ByIndex(index);
-    if (target.result != NVML_SUCCESS ||
-        FullBusId(std::string(target.gpu().pci_bus_id).c_str()) == wanted) {
-      return target;
-    }
-  }
-  return none;
-}
-
-NvmlTarget FindBySerial(std::string_view serial) {
-  NvmlSession& session = NvmlSession::Get();
-  for (unsigned index = 0; index < session.GpuCount(); ++index) {
-    const NvmlTarget target = session.ByIndex(index);
-    if (target.result != NVML_SUCCESS || target.gpu().serial == serial) {
-      return target;
-    }
-  }
-  NvmlTarget none;
-  none.result = serial.empty() ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_NOT_FOUND;
-  return none;
 }
 
 template <typename Body>
@@ -189,13 +134,9 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
   *count = NvmlSession::Get().GpuCount();
   return NVML_SUCCESS;
 }
-nvmlReturn_t nvmlDeviceGetCount(unsigned* count) { return nvmlDeviceGetCount_v2(count); }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
   return PutHandle(BeginNvmlHandleCall(__func__, NvmlSession::Get().ByIndex(index)), device);
-}
-nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned index, nvmlDevice_t* device) {
-  return nvmlDeviceGetHandleByIndex_v2(index, device);
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
@@ -205,18 +146,6 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
     target = NvmlSession::Get().FindUuid(uuid);
   }
   return PutHandle(BeginNvmlHandleCall(__func__, target), device);
-}
-
-nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* device) {
-  return PutHandle(BeginNvmlHandleCall(__func__, FindByBusId(bus_id)), device);
-}
-nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* bus_id, nvmlDevice_t* device) {
-  return nvmlDeviceGetHandleByPciBusId_v2(bus_id, device);
-}
-
-nvmlReturn_t nvmlDeviceGetHandleBySerial(const char* serial, nvmlDevice_t* device) {
-  return PutHandle(BeginNvmlHandleCall(__func__, FindBySerial(serial == nullptr ? "" : serial)),
-                   device);
 }
 
 }  // extern "C"

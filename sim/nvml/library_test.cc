@@ -158,7 +158,7 @@ TEST_F(NvmlTest, CountsItsUsers) {
   EXPECT_EQ(Call("nvmlDeviceGetCount_v2", &count), NVML_SUCCESS);
   EXPECT_EQ(count, 4U);
   EXPECT_EQ(Call("nvmlShutdown"), NVML_SUCCESS);
-  EXPECT_EQ(Call("nvmlDeviceGetCount", &count), NVML_ERROR_UNINITIALIZED);
+  EXPECT_EQ(Call("nvmlDeviceGetCount_v2", &count), NVML_ERROR_UNINITIALIZED);
 }
 
 TEST_F(NvmlTest, HasNoDriverWithoutARunDirectory) {
@@ -212,7 +212,7 @@ TEST_F(InitialisedNvmlTest, ReportsTheVersions) {
   EXPECT_EQ(Call("nvmlSystemGetDriverVersion", nothing, 80U), NVML_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(InitialisedNvmlTest, FindsAGpuByIndexUuidAndBusId) {
+TEST_F(InitialisedNvmlTest, FindsAGpuByIndexAndUuid) {
   std::string error;
   const auto directory = RunDirectory::Open(node_.path(), error);
   ASSERT_NE(directory, nullptr) << error;
@@ -225,18 +225,10 @@ TEST_F(InitialisedNvmlTest, FindsAGpuByIndexUuidAndBusId) {
     EXPECT_EQ(Number("nvmlDeviceGetIndex", device), index);
     EXPECT_EQ(Number("nvmlDeviceGetMinorNumber", device),
               static_cast<unsigned>(facts.minor_number));
-    EXPECT_EQ(Number("nvmlDeviceIsMigDeviceHandle", device), 0U);
     nvmlDevice_t same = nullptr;
     EXPECT_EQ(Call("nvmlDeviceGetHandleByUUID", std::string(facts.uuid).c_str(), &same),
               NVML_SUCCESS);
     EXPECT_EQ(same, device);
-    const std::string bus(facts.pci_bus_id);
-    for (const std::string& form : {bus, bus.substr(4), bus.substr(9)}) {
-      same = nullptr;
-      EXPECT_EQ(Call("nvmlDeviceGetHandleByPciBusId_v2", form.c_str(), &same), NVML_SUCCESS)
-          << form;
-      EXPECT_EQ(same, device) << form;
-    }
   }
 }
 
@@ -250,17 +242,11 @@ TEST_F(InitialisedNvmlTest, RefusesUnknownDevices) {
   };
   const Case cases[] = {
       {"index", Call("nvmlDeviceGetHandleByIndex_v2", 4U, &device), NVML_ERROR_INVALID_ARGUMENT},
-      {"index", Call("nvmlDeviceGetHandleByIndex", ~0U, &device), NVML_ERROR_INVALID_ARGUMENT},
+      {"index", Call("nvmlDeviceGetHandleByIndex_v2", ~0U, &device), NVML_ERROR_INVALID_ARGUMENT},
       {"null output pointer", Call("nvmlDeviceGetHandleByIndex_v2", 0U, nowhere),
        NVML_ERROR_INVALID_ARGUMENT},
       {"unknown", Call("nvmlDeviceGetHandleByUUID", "GPU-0", &device), NVML_ERROR_NOT_FOUND},
       {"null text", Call("nvmlDeviceGetHandleByUUID", no_text, &device),
-       NVML_ERROR_INVALID_ARGUMENT},
-      {"unknown bus id", Call("nvmlDeviceGetHandleByPciBusId_v2", "0000:FF:00.0", &device),
-       NVML_ERROR_NOT_FOUND},
-      {"not a bus id", Call("nvmlDeviceGetHandleByPciBusId_v2", "GPU-0", &device),
-       NVML_ERROR_INVALID_ARGUMENT},
-      {"rest", Call("nvmlDeviceGetHandleByPciBusId_v2", "00000000:1B:00.0x", &device),
        NVML_ERROR_INVALID_ARGUMENT},
   };
   for (const Case& c : cases) {
@@ -275,24 +261,15 @@ TEST_F(InitialisedNvmlTest, RefusesUnknownDevices) {
       << "the name is exported but not simulated";
 }
 
-TEST_F(InitialisedNvmlTest, FillsPciFactsInTheLayoutOfEachVersion) {
-  char bytes[80];
-  nvmlPciInfo_t newest;
-  ASSERT_EQ(Call("nvmlDeviceGetPciInfo_v3", ByIndex(0), &newest), NVML_SUCCESS);
-  EXPECT_STREQ(newest.busId, "00000000:1B:00.0");
-  EXPECT_STREQ(newest.busIdLegacy, "0000:1B:00.0");
-  EXPECT_EQ(newest.domain, 0U);
-  EXPECT_EQ(newest.bus, 0x1BU);
-  EXPECT_EQ(newest.device, 0U);
-  EXPECT_EQ(newest.pciDeviceId & 0xffffU, 0x10DEU);
-  for (const auto& [name, size] :
-       {std::pair{"nvmlDeviceGetPciInfo", 32U}, std::pair{"nvmlDeviceGetPciInfo_v2", 36U},
-        std::pair{"nvmlDeviceGetPciInfo_v3", 68U}}) {
-    std::memset(bytes, 0x5a, sizeof bytes);
-    ASSERT_EQ(Call(name, ByIndex(0), static_cast<void*>(bytes)), NVML_SUCCESS) << name;
-    EXPECT_EQ(std::memcmp(bytes, &newest, size), 0) << name;
-    EXPECT_EQ(bytes[size], 0x5a) << name << " writes beyond its layout";
-  }
+TEST_F(InitialisedNvmlTest, FillsPciFacts) {
+  nvmlPciInfo_t pci;
+  ASSERT_EQ(Call("nvmlDeviceGetPciInfo_v3", ByIndex(0), &pci), NVML_SUCCESS);
+  EXPECT_STREQ(pci.busId, "00000000:1B:00.0");
+  EXPECT_STREQ(pci.busIdLegacy, "0000:1B:00.0");
+  EXPECT_EQ(pci.domain, 0U);
+  EXPECT_EQ(pci.bus, 0x1BU);
+  EXPECT_EQ(pci.device, 0U);
+  EXPECT_EQ(pci.pciDeviceId & 0xffffU, 0x10DEU);
 }
 
 TEST_F(InitialisedNvmlTest, EnumeratesMigDevicesWithTheirParentAndIds) {
@@ -323,7 +300,6 @@ TEST_F(InitialisedNvmlTest, EnumeratesMigDevicesWithTheirParentAndIds) {
               static_cast<unsigned>(instance.gpu_instance_id));
     EXPECT_EQ(Number("nvmlDeviceGetComputeInstanceId", device),
               static_cast<unsigned>(compute.compute_instance_id));
-    EXPECT_EQ(Number("nvmlDeviceIsMigDeviceHandle", device), 1U);
     EXPECT_EQ(Number("nvmlDeviceGetIndex", device), i);
     nvmlDevice_t other = nullptr;
     EXPECT_EQ(Call("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", device, &other), NVML_SUCCESS);
@@ -331,14 +307,6 @@ TEST_F(InitialisedNvmlTest, EnumeratesMigDevicesWithTheirParentAndIds) {
     const std::string uuid(compute.mig_uuid);
     EXPECT_EQ(Call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &other), NVML_SUCCESS);
     EXPECT_EQ(other, device);
-    for (const char* name : {"nvmlDeviceGetAttributes", "nvmlDeviceGetAttributes_v2"}) {
-      nvmlDeviceAttributes_t attributes{};
-      EXPECT_EQ(Call(name, device, &attributes), NVML_SUCCESS);
-      EXPECT_EQ(attributes.multiprocessorCount, static_cast<unsigned>(instance.sm_count));
-      EXPECT_EQ(attributes.gpuInstanceSliceCount, static_cast<unsigned>(instance.compute_slices));
-      EXPECT_EQ(attributes.memorySizeMB,
-                static_cast<unsigned long long>(instance.memory_total_bytes >> 20));
-    }
   }
   EXPECT_EQ(uuids.size(), 3U);
   EXPECT_EQ(uuids.begin()->substr(0, 4), "MIG-");
@@ -348,7 +316,6 @@ TEST_F(InitialisedNvmlTest, RefusesMigCallsOnGpusAndGpuCallsOnMigDevices) {
   unsigned number = 0;
   char text[96];
   nvmlDevice_t other = nullptr;
-  nvmlDeviceAttributes_t attributes;
   const nvmlDevice_t gpu = ByIndex(2);
   const nvmlDevice_t mig = Mig(2, 0);
   struct Case {
@@ -362,8 +329,6 @@ TEST_F(InitialisedNvmlTest, RefusesMigCallsOnGpusAndGpuCallsOnMigDevices) {
        NVML_ERROR_INVALID_ARGUMENT},
       {"parent of a GPU", Call("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", gpu, &other),
        NVML_ERROR_INVALID_ARGUMENT},
-      {"attributes of a GPU", Call("nvmlDeviceGetAttributes_v2", gpu, &attributes),
-       NVML_ERROR_NOT_SUPPORTED},
       {"serial of a MIG device", Call("nvmlDeviceGetSerial", mig, &text[0], 96U),
        NVML_ERROR_NOT_SUPPORTED},
       {"minor of a MIG device", Call("nvmlDeviceGetMinorNumber", mig, &number),

@@ -34,22 +34,15 @@ namespace {
 using namespace podgpu::abi;  // NOLINT(google-build-using-namespace): they are all about it.
 using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about its answers.
 
-enum class ProcessKind : uint8_t { kCompute, kGraphics, kMps };  // As nvmlProcessDetailList_t.
+enum class ProcessKind : uint8_t { kCompute, kGraphics, kMps };
 
 bool IsOfKind(ProcessKind kind, const NvmlTarget& on, const ProcessFacts& process) {
   const bool is_client = on.gpu().shared_by_mps && !process.pod_namespace.empty();
   return kind == (is_client ? ProcessKind::kMps : ProcessKind::kCompute);
 }
 
-void NameProcess(const NvmlTarget& on, const ProcessFacts& process, nvmlProcessInfo_v1_t& entry) {
-  (void)on;
-  entry.pid = static_cast<uint32_t>(process.pid);
-  entry.usedGpuMemory = static_cast<unsigned long long>(process.memory_bytes);
-}
-
-// The newer entries also give the instances, also where the device is a MIG device.
-template <typename Entry>
-void NameProcess(const NvmlTarget& on, const ProcessFacts& process, Entry& entry) {
+// Gives the instances also where the device is a MIG device.
+void NameProcess(const NvmlTarget& on, const ProcessFacts& process, nvmlProcessInfo_t& entry) {
   constexpr uint32_t kNoInstance = 0xffffffff;
   entry.pid = static_cast<uint32_t>(process.pid);
   entry.usedGpuMemory = static_cast<unsigned long long>(process.memory_bytes);
@@ -68,9 +61,8 @@ void NameProcess(const NvmlTarget& on, const ProcessFacts& process, Entry& entry
   }
 }
 
-template <typename Entry>
-std::vector<Entry> EntriesOf(ProcessKind kind, const NvmlTarget& on) {
-  std::vector<Entry> entries;
+std::vector<nvmlProcessInfo_t> EntriesOf(ProcessKind kind, const NvmlTarget& on) {
+  std::vector<nvmlProcessInfo_t> entries;
   for (const ProcessFacts& process : ProcessesOn(on)) {
     if (IsOfKind(kind, on, process)) {
       NameProcess(on, process, entries.emplace_back());
@@ -79,11 +71,10 @@ std::vector<Entry> EntriesOf(ProcessKind kind, const NvmlTarget& on) {
   return entries;
 }
 
-template <typename Entry>
 nvmlReturn_t TellProcesses(std::string_view name, nvmlDevice_t device, ProcessKind kind,
-                           unsigned* count, Entry* entries) {
+                           unsigned* count, nvmlProcessInfo_t* entries) {
   return AnswerNvmlList({.name = name, .device = device, .scope = NvmlScope::kAny}, count, entries,
-                        [kind](const NvmlTarget& on) { return EntriesOf<Entry>(kind, on); });
+                        [kind](const NvmlTarget& on) { return EntriesOf(kind, on); });
 }
 
 }  // namespace
@@ -91,10 +82,6 @@ nvmlReturn_t TellProcesses(std::string_view name, nvmlDevice_t device, ProcessKi
 #pragma GCC visibility push(default)
 extern "C" {
 
-nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned* count,
-                                                  nvmlProcessInfo_v1_t* entries) {
-  return TellProcesses(__func__, device, ProcessKind::kCompute, count, entries);
-}
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned* count,
                                                      nvmlProcessInfo_t* entries) {
   return TellProcesses(__func__, device, ProcessKind::kCompute, count, entries);
@@ -104,10 +91,6 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
   return TellProcesses(__func__, device, ProcessKind::kCompute, count, entries);
 }
 
-nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned* count,
-                                                   nvmlProcessInfo_v1_t* entries) {
-  return TellProcesses(__func__, device, ProcessKind::kGraphics, count, entries);
-}
 nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v2(nvmlDevice_t device, unsigned* count,
                                                       nvmlProcessInfo_t* entries) {
   return TellProcesses(__func__, device, ProcessKind::kGraphics, count, entries);
@@ -117,10 +100,6 @@ nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsig
   return TellProcesses(__func__, device, ProcessKind::kGraphics, count, entries);
 }
 
-nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device, unsigned* count,
-                                                     nvmlProcessInfo_v1_t* entries) {
-  return TellProcesses(__func__, device, ProcessKind::kMps, count, entries);
-}
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device, unsigned* count,
                                                         nvmlProcessInfo_t* entries) {
   return TellProcesses(__func__, device, ProcessKind::kMps, count, entries);
@@ -128,27 +107,6 @@ nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device, uns
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
                                                         nvmlProcessInfo_t* entries) {
   return TellProcesses(__func__, device, ProcessKind::kMps, count, entries);
-}
-
-nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
-                                                   nvmlProcessDetailList_v1_t* list) {
-  const NvmlCall call{.name = __func__, .device = device, .scope = NvmlScope::kAny};
-  const NvmlTarget on = BeginNvmlCall(call);
-  if (on.result != NVML_SUCCESS) {
-    return on.result;
-  }
-  if (list == nullptr) {
-    return NVML_ERROR_INVALID_ARGUMENT;
-  }
-  if (list->version != nvmlProcessDetailList_v1) {
-    return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-  }
-  if (list->mode > static_cast<uint32_t>(ProcessKind::kMps)) {
-    return NVML_ERROR_INVALID_ARGUMENT;
-  }
-  const auto kind = static_cast<ProcessKind>(list->mode);
-  return PutNvmlList(call, on, EntriesOf<nvmlProcessDetail_v1_t>(kind, on),
-                     list->numProcArrayEntries, list->procArray);
 }
 
 nvmlReturn_t nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) {

@@ -74,19 +74,17 @@ class NvmlProcesses : public testing::Test {
   }
 
   // Reads a list by the call's name; the call must succeed.
-  template <typename Entry = nvmlProcessInfo_t>
-  std::vector<Entry> List(const std::string& kind, nvmlDevice_t device) {
-    std::vector<Entry> entries(8);
+  std::vector<nvmlProcessInfo_t> List(const std::string& kind, nvmlDevice_t device) {
+    std::vector<nvmlProcessInfo_t> entries(8);
     unsigned count = 8;
     const std::string name = "nvmlDeviceGet" + kind;
     EXPECT_EQ(nvml_.Call(name.c_str(), device, &count, entries.data()), 0) << name;
     entries.resize(count);
     return entries;
   }
-  template <typename Entry = nvmlProcessInfo_t>
   Pids PidList(const std::string& kind, nvmlDevice_t device) {
     Pids pids;
-    for (const Entry& entry : List<Entry>(kind, device)) {
+    for (const nvmlProcessInfo_t& entry : List(kind, device)) {
       pids.push_back(entry.pid);
     }
     return pids;
@@ -145,18 +143,11 @@ TEST_F(NvmlProcesses, AListReturnsItsSizeAndThenTheProcesses) {
   EXPECT_EQ(PidList("ComputeRunningProcesses_v3", device), Pids({51, 52}));
 }
 
-TEST_F(NvmlProcesses, EachVersionHasItsLayout) {
+TEST_F(NvmlProcesses, BothVersionsListTheSameProcesses) {
   const nvmlDevice_t device = nvml_.ByIndex(0);
-  const auto old = List<nvmlProcessInfo_v1_t>("ComputeRunningProcesses", device);
-  ASSERT_EQ(old.size(), 2U);
-  EXPECT_EQ(old[1].pid, 52U);
-  EXPECT_EQ(old[1].usedGpuMemory, 20 * kGibBytes);
   EXPECT_EQ(PidList("ComputeRunningProcesses_v2", device), Pids({51, 52}));
-  EXPECT_EQ(PidList<nvmlProcessInfo_v1_t>("GraphicsRunningProcesses", device), Pids());
   EXPECT_EQ(PidList("GraphicsRunningProcesses_v2", device), Pids());
-  const nvmlDevice_t shared = nvml_.ByIndex(2);
-  EXPECT_EQ(PidList<nvmlProcessInfo_v1_t>("MPSComputeRunningProcesses", shared), Pids({71, 72}));
-  EXPECT_EQ(PidList("MPSComputeRunningProcesses_v2", shared), Pids({71, 72}));
+  EXPECT_EQ(PidList("MPSComputeRunningProcesses_v2", nvml_.ByIndex(2)), Pids({71, 72}));
 }
 
 TEST_F(NvmlProcesses, MpsClientsAreInTheirOwnList) {
@@ -184,27 +175,14 @@ TEST_F(NvmlProcesses, AMigDeviceListsItsProcessesAndItsGpuListsAll) {
   }
 }
 
-TEST_F(NvmlProcesses, TheDetailedListIsOneCallForEveryKind) {
-  const char* const call = "nvmlDeviceGetRunningProcessDetailList";
-  nvmlProcessDetail_v1_t entries[4] = {};
-  nvmlProcessDetailList_v1_t list{nvmlProcessDetailList_v1, 2, 0, nullptr};
-  const nvmlDevice_t shared = nvml_.ByIndex(2);
-  EXPECT_EQ(nvml_.Call(call, shared, &list), NVML_ERROR_INSUFFICIENT_SIZE);
-  EXPECT_EQ(list.numProcArrayEntries, 2U);
-  list = {nvmlProcessDetailList_v1, 2, 4, &entries[0]};
-  ASSERT_EQ(nvml_.Call(call, shared, &list), 0);
-  ASSERT_EQ(list.numProcArrayEntries, 2U);
-  EXPECT_EQ(entries[1].pid, 72U);
-  EXPECT_EQ(entries[1].usedGpuMemory, 2 * kGibBytes);
-  EXPECT_EQ(entries[1].gpuInstanceId, 0xffffffffU);
-  EXPECT_EQ(entries[1].usedGpuCcProtectedMemory, 0U);
-  list.mode = 1;
-  EXPECT_EQ(nvml_.Call(call, shared, &list), 0);
-  EXPECT_EQ(list.numProcArrayEntries, 0U);
-  list.mode = 3;
-  EXPECT_EQ(nvml_.Call(call, shared, &list), NVML_ERROR_INVALID_ARGUMENT);
-  list = {1, 0, 4, &entries[0]};
-  EXPECT_EQ(nvml_.Call(call, shared, &list), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+TEST_F(NvmlProcesses, AProcessHasAName) {
+  char name[64] = {};
+  EXPECT_EQ(nvml_.Call("nvmlSystemGetProcessName", 52U, &name[0], 64U), 0);
+  EXPECT_STREQ(name, "/usr/bin/a");
+  EXPECT_EQ(nvml_.Call("nvmlSystemGetProcessName", 52U, &name[0], 6U), 0);
+  EXPECT_STREQ(name, "/usr/") << "cut";
+  EXPECT_EQ(nvml_.Call("nvmlSystemGetProcessName", 43U, &name[0], 64U), NVML_ERROR_NOT_FOUND);
+  EXPECT_EQ(nvml_.Call("nvmlSystemGetProcessName", 52U, &name[0], 0U), NVML_ERROR_INVALID_ARGUMENT);
 }
 
 TEST_F(NvmlProcesses, RefusesUtilisationWhereTheDriverDoes) {

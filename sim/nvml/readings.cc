@@ -3,8 +3,7 @@
 // Units are NVML's: bytes, milliwatts, millijoules, MHz, degrees Celsius, percent.  Each value
 // equals what the simulated DCGM reports in its own unit at the same time.  MIG devices have their
 // own memory.  Sensors belong to the whole GPU; a call for a sensor of a MIG device fails.
-#include <algorithm>
-#include <span>
+#include <array>
 #include <string_view>
 
 #include "abi/nvml.h"
@@ -19,7 +18,6 @@ using namespace podgpu::abi;  // NOLINT(google-build-using-namespace): they are 
 using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about its answers.
 
 constexpr unsigned kSamplePeriodUs = 166'667;
-constexpr unsigned long kNearCpus = 0xffffffff;  // The same as DCGM's field 70.
 
 struct MemoryBytes {
   int64_t total, reserved, used;
@@ -131,22 +129,6 @@ NvmlAnswer MaxClockOf(const NvmlTarget& on, int clock) {
 // Applications can request the clocks of SMs and memory only.
 NvmlAnswer ApplicationsClockOf(const NvmlTarget& on, int clock) {
   return clock == NVML_CLOCK_VIDEO ? NvmlRefusal() : MaxClockOf(on, clock);
-}
-
-// Writes one bit per CPU or memory node into the caller's words.
-nvmlReturn_t TellSet(const NvmlCall& call, unsigned words, unsigned long* set,
-                     unsigned long first_word) {
-  return AskNvml(
-      call,
-      [&](const NvmlTarget&) {
-        if (words == 0) {
-          return NVML_ERROR_INVALID_ARGUMENT;
-        }
-        std::ranges::fill(std::span(set, words), 0UL);
-        *set = first_word;
-        return NVML_SUCCESS;
-      },
-      set);
 }
 
 nvmlReturn_t TellConstant(const NvmlCall& call, int64_t value, int* place) {
@@ -307,9 +289,6 @@ nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t device, u
       },
       min_mw, max_mw);
 }
-nvmlReturn_t nvmlDeviceGetPowerManagementMode(nvmlDevice_t device, int* mode) {
-  return TellConstant({__func__, device}, NVML_FEATURE_ENABLED, mode);
-}
 
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, int clock, unsigned* clock_mhz) {
   return AnswerNvml({__func__, device, {FieldOfClock(clock, {100, 100, 101, 102})}}, clock_mhz,
@@ -334,22 +313,9 @@ nvmlReturn_t nvmlDeviceGetFanSpeed(nvmlDevice_t device, unsigned* percent) {
     return NvmlNumberOf(FanPercent(*on.world, on.device.gpu, on.now));
   });
 }
-nvmlReturn_t nvmlDeviceGetFanSpeed_v2(nvmlDevice_t device, unsigned fan, unsigned* percent) {
-  return AnswerNvml({__func__, device, {191}}, percent, [fan](const NvmlTarget& on) {
-    return fan == 0 ? NvmlNumberOf(FanPercent(*on.world, on.device.gpu, on.now))
-                    : NvmlRefusal(NVML_ERROR_INVALID_ARGUMENT);
-  });
-}
-nvmlReturn_t nvmlDeviceGetNumFans(nvmlDevice_t device, unsigned* fans) {
-  return AnswerNvml({__func__, device}, fans,
-                    [](const NvmlTarget& on) { return NvmlNumber(on.gpu().has_fan ? 1 : 0); });
-}
 
 // Simulated boards stay in P0.
 nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t device, int* state) {
-  return TellConstant({__func__, device, {190}}, 0, state);
-}
-nvmlReturn_t nvmlDeviceGetPowerState(nvmlDevice_t device, int* state) {
   return TellConstant({__func__, device, {190}}, 0, state);
 }
 
@@ -397,18 +363,6 @@ nvmlReturn_t nvmlDeviceGetInforomVersion(nvmlDevice_t device, int object, char* 
   return AnswerNvmlText({__func__, device}, version, length, [object](const NvmlTarget& on) {
     return InforomVersion(on.gpu(), object);
   });
-}
-
-nvmlReturn_t nvmlDeviceGetCpuAffinity(nvmlDevice_t device, unsigned words, unsigned long* set) {
-  return TellSet({__func__, device}, words, set, kNearCpus);
-}
-nvmlReturn_t nvmlDeviceGetCpuAffinityWithinScope(nvmlDevice_t device, unsigned words,
-                                                 unsigned long* set, unsigned /*scope*/) {
-  return TellSet({__func__, device}, words, set, kNearCpus);
-}
-nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned words, unsigned long* set,
-                                         unsigned /*scope*/) {
-  return TellSet({__func__, device}, words, set, 1);
 }
 
 }  // extern "C"

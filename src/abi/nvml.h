@@ -76,22 +76,6 @@ struct nvmlPciInfo_t {
 static_assert(sizeof(nvmlPciInfo_t) == 68 && offsetof(nvmlPciInfo_t, domain) == 16 &&
               offsetof(nvmlPciInfo_t, busId) == 36);
 
-// Resources of a MIG device; nvmlDeviceGetAttributes_v2.
-struct nvmlDeviceAttributes_t {
-  uint32_t multiprocessorCount;
-  uint32_t sharedCopyEngineCount;
-  uint32_t sharedDecoderCount;
-  uint32_t sharedEncoderCount;
-  uint32_t sharedJpegCount;
-  uint32_t sharedOfaCount;
-  uint32_t gpuInstanceSliceCount;
-  uint32_t computeInstanceSliceCount;
-  unsigned long long memorySizeMB;  // MiB
-};
-static_assert(sizeof(nvmlDeviceAttributes_t) == 40 &&
-              offsetof(nvmlDeviceAttributes_t, gpuInstanceSliceCount) == 24 &&
-              offsetof(nvmlDeviceAttributes_t, memorySizeMB) == 32);
-
 // Framebuffer, in bytes; `used` includes the driver's reserved part.
 struct nvmlMemory_t {
   unsigned long long total;

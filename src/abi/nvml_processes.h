@@ -11,14 +11,6 @@
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace podgpu::abi {
 
-// A list entry of the functions before _v2: nvmlDeviceGetComputeRunningProcesses and the like.
-struct nvmlProcessInfo_v1_t {
-  uint32_t pid;
-  unsigned long long usedGpuMemory;  // Bytes.
-};
-static_assert(sizeof(nvmlProcessInfo_v1_t) == 16 &&
-              offsetof(nvmlProcessInfo_v1_t, usedGpuMemory) == 8);
-
 // One process in one sample, percent; nvmlDeviceGetProcessUtilization.
 struct nvmlProcessUtilizationSample_t {
   uint32_t pid;
@@ -56,26 +48,6 @@ struct nvmlProcessesUtilizationInfo_v1_t {
 constexpr uint32_t nvmlProcessesUtilizationInfo_v1 =
     sizeof(nvmlProcessesUtilizationInfo_v1_t) | (1U << 24U);
 static_assert(nvmlProcessesUtilizationInfo_v1 == 0x01000018);
-
-// An entry of nvmlProcessDetailList_v1_t.
-struct nvmlProcessDetail_v1_t {
-  uint32_t pid;
-  unsigned long long usedGpuMemory;  // Bytes.
-  uint32_t gpuInstanceId;
-  uint32_t computeInstanceId;
-  unsigned long long usedGpuCcProtectedMemory;  // Bytes.
-};
-static_assert(sizeof(nvmlProcessDetail_v1_t) == 32);
-
-// nvmlDeviceGetRunningProcessDetailList, since 12.2.
-struct nvmlProcessDetailList_v1_t {
-  uint32_t version;
-  uint32_t mode;  // 0 compute, 1 graphics, 2 MPS.
-  uint32_t numProcArrayEntries;
-  nvmlProcessDetail_v1_t* procArray;
-};
-constexpr uint32_t nvmlProcessDetailList_v1 = sizeof(nvmlProcessDetailList_v1_t) | (1U << 24U);
-static_assert(nvmlProcessDetailList_v1 == 0x01000018);
 
 // A process over its whole life; nvmlDeviceGetAccountingStats.
 struct nvmlAccountingStats_t {

@@ -48,16 +48,6 @@ enum : int {
   NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR = 1,
 };
 enum : int {
-  NVML_PERF_POLICY_POWER = 0,
-  NVML_PERF_POLICY_THERMAL = 1,
-  NVML_PERF_POLICY_SYNC_BOOST = 2,
-  NVML_PERF_POLICY_BOARD_LIMIT = 3,
-  NVML_PERF_POLICY_LOW_UTILIZATION = 4,
-  NVML_PERF_POLICY_RELIABILITY = 5,
-  NVML_PERF_POLICY_TOTAL_APP_CLOCKS = 10,
-  NVML_PERF_POLICY_TOTAL_BASE_CLOCKS = 11,
-};
-enum : int {
   NVML_NVLINK_ERROR_DL_REPLAY = 0,
   NVML_NVLINK_ERROR_DL_RECOVERY = 1,
   NVML_NVLINK_ERROR_DL_CRC_FLIT = 2,
@@ -116,20 +106,6 @@ static_assert(sizeof(nvmlFieldValue_t) == 40 && offsetof(nvmlFieldValue_t, times
               offsetof(nvmlFieldValue_t, valueType) == 24 &&
               offsetof(nvmlFieldValue_t, nvmlReturn) == 28 &&
               offsetof(nvmlFieldValue_t, value) == 32);
-
-// A sample of the driver's ring buffer; nvmlDeviceGetSamples.
-struct nvmlSample_t {
-  unsigned long long timeStamp;  // Microseconds since 1970.
-  nvmlValue_t sampleValue;
-};
-static_assert(sizeof(nvmlSample_t) == 16);
-
-// The time for which a policy has reduced the clocks.
-struct nvmlViolationTime_t {
-  unsigned long long referenceTime;  // Microseconds.
-  unsigned long long violationTime;  // Nanoseconds.
-};
-static_assert(sizeof(nvmlViolationTime_t) == 16);
 
 // Number of memory banks by remaining spare rows.
 struct nvmlRowRemapperHistogramValues_t {
