@@ -1,4 +1,4 @@
-// Exported: watching fields and reading values, in all of the vendor's forms, also of processes.
+// Exported: watching fields and reading values, in all of the vendor's forms.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -7,7 +7,6 @@
 #include "fields/field_ids.h"
 #include "sim/dcgm/fields.h"
 #include "sim/dcgm/library.h"
-#include "sim/dcgm/processes.h"
 
 namespace podgpu::sim {
 namespace {
@@ -217,25 +216,6 @@ abi::dcgmReturn_t dcgmWatchFields(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t gr
   return Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) -> int {
     const std::optional<WatchTerms> terms = TermsOf(period_us, keep_age_s, keep_samples);
     return terms ? WatchFields(scene, {group, field_group}, *terms) : abi::DCGM_ST_BADPARAM;
-  });
-}
-
-abi::dcgmReturn_t dcgmWatchPidFields(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
-                                     long long period_us, double keep_age_s, int keep_samples) {
-  return Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) -> int {
-    const std::optional<WatchTerms> terms = TermsOf(period_us, keep_age_s, keep_samples);
-    return terms ? WatchPids(scene, group, *terms) : abi::DCGM_ST_BADPARAM;
-  });
-}
-
-abi::dcgmReturn_t dcgmGetPidInfo(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
-                                 abi::dcgmPidInfo_v2* out) {
-  return Call(handle, __func__, Concern::Group(group).Filling(out), [&](const Scene& scene) -> int {
-    if (out == nullptr) {
-      return abi::DCGM_ST_BADPARAM;
-    }
-    return out->version != abi::dcgmPidInfo_version2 ? abi::DCGM_ST_VER_MISMATCH
-                                                     : FillPidInfo(scene, group, *out);
   });
 }
 

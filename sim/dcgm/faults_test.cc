@@ -192,19 +192,6 @@ TEST_P(DcgmFaults, ChangeTheValuesThatTheyName) {
   }
 }
 
-TEST_P(DcgmFaults, SwitchingAccountingOnNeedsPermission) {
-  const auto bench = Start("{at: 1s, kind: no_permission}, {at: 3s, kind: driver_reload, for: 1s}");
-  const auto watch = [&](unsigned int gpu) {
-    return bench->On("dcgmWatchPidFields", bench->MakeGroupOf(kGpu, gpu), 1'000'000LL, 60.0, 0);
-  };
-  EXPECT_EQ(watch(0), 0);
-  bench->Tick(2 * kSecondUs);
-  EXPECT_EQ(watch(0), 0) << "accounting is on already";
-  EXPECT_EQ(watch(1), -29);
-  bench->Tick(3 * kSecondUs);
-  EXPECT_EQ(watch(0), -29) << "accounting is off after a driver reload";
-}
-
 TEST_P(DcgmFaults, GarbageFillsStructsWithExtremeValues) {
   const auto bench = Start(
       "{at: 1s, kind: garbage, fields: [150, 155, 54], gpu: 0}, "

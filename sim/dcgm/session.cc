@@ -24,11 +24,10 @@ struct TcpDelay {
   int ms;
 };
 constexpr int kTcpDelayMs = 44;
-constexpr std::array<TcpDelay, 5> kTcpDelays = {{{"dcgmEntitiesGetLatestValues", kTcpDelayMs},
+constexpr std::array<TcpDelay, 4> kTcpDelays = {{{"dcgmEntitiesGetLatestValues", kTcpDelayMs},
                                                  {"dcgmGetGpuInstanceHierarchy", kTcpDelayMs},
                                                  {"dcgmGetLatestValues_v2", kTcpDelayMs},
-                                                 {"dcgmGetNvLinkLinkStatus", 2 * kTcpDelayMs},
-                                                 {"dcgmGetPidInfo", kTcpDelayMs}}};
+                                                 {"dcgmGetNvLinkLinkStatus", 2 * kTcpDelayMs}}};
 
 struct BuiltInGroup {
   uint64_t id;
@@ -143,6 +142,33 @@ Reading LatestEvent(const Scene& scene, EntityKey key, const Field& field,
     return none;
   }
   return EventReading(scene, key, field, events.back());
+}
+
+// Watches `fields` of the members for `owner`.
+int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
+                 std::span<const Field* const> fields, Series::Owner owner,
+                 const WatchTerms& terms) {
+  if (std::ranges::count_if(fields, &Field::profiling) > kMostProfilingFields) {
+    return abi::DCGM_ST_GENERIC_ERROR;
+  }
+  const bool is_refused = std::ranges::any_of(members, [&](const EntityKey& entity) {
+    return std::ranges::any_of(
+        fields, [&](const Field* field) { return !CanWatch(scene, entity, *field); });
+  });
+  for (const EntityKey& entity : members) {
+    for (const Field* field : fields) {
+      if (!is_refused || !(field->profiling || IsEventField(field->id))) {
+        scene.state.watches.Watch(SeriesKey(scene, entity, *field), owner, TermsFor(*field, terms),
+                                  scene.now);
+      }
+    }
+  }
+  if (!is_refused) {
+    return abi::DCGM_ST_OK;
+  }
+  // The whole watch is rolled back; first samples of other than profiling fields stay.
+  scene.state.watches.Unwatch(owner, scene.now);
+  return abi::DCGM_ST_MODULE_NOT_LOADED;
 }
 
 }  // namespace
@@ -335,34 +361,8 @@ int WatchFields(const Scene& scene, Series::Owner owner, const WatchTerms& terms
   if (fields == nullptr) {
     return abi::DCGM_ST_NO_DATA;
   }
-  return WatchMembers(scene, members, fields->fields, {EngineGroup(owner.first), owner.second},
-                      terms);
-}
-
-int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
-                 std::span<const uint16_t> ids, Series::Owner owner, const WatchTerms& terms) {
-  const std::vector<const Field*> fields = KnownOf(ids);
-  if (std::ranges::count_if(fields, &Field::profiling) > kMostProfilingFields) {
-    return abi::DCGM_ST_GENERIC_ERROR;
-  }
-  const bool is_refused = std::ranges::any_of(members, [&](const EntityKey& entity) {
-    return std::ranges::any_of(
-        fields, [&](const Field* field) { return !CanWatch(scene, entity, *field); });
-  });
-  for (const EntityKey& entity : members) {
-    for (const Field* field : fields) {
-      if (!is_refused || !(field->profiling || IsEventField(field->id))) {
-        scene.state.watches.Watch(SeriesKey(scene, entity, *field), owner, TermsFor(*field, terms),
-                                  scene.now);
-      }
-    }
-  }
-  if (!is_refused) {
-    return abi::DCGM_ST_OK;
-  }
-  // The whole watch is rolled back; first samples of other than profiling fields stay.
-  scene.state.watches.Unwatch(owner, scene.now);
-  return abi::DCGM_ST_MODULE_NOT_LOADED;
+  return WatchMembers(scene, members, KnownOf(fields->fields),
+                      {EngineGroup(owner.first), owner.second}, terms);
 }
 
 Reading LatestReading(const Scene& scene, EntityKey entity, const Field& field) {

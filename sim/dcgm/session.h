@@ -38,7 +38,6 @@ struct SessionState {
   FieldGroups field_groups;
   Watches watches;
   std::map<uint64_t, HealthWatch> health;  // By group, built-in groups included.
-  std::map<int, TimeUs> accounted_since;   // By the world's GPU: when a watch turned it on.
   uint32_t modules_used = 0;               // One bit for each module id that a call has used.
   TimeUs detachments_seen;                 // What was detached by then is forgotten.
 };
@@ -117,9 +116,6 @@ bool CanWatch(const Scene& scene, EntityKey entity, const Field& field);
 
 // dcgmWatchFields.
 int WatchFields(const Scene& scene, Series::Owner owner, const WatchTerms& terms);
-// The same for the members of a group and those of `fields` that this library's release knows.
-int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
-                 std::span<const uint16_t> fields, Series::Owner owner, const WatchTerms& terms);
 
 // The newest sample of a field, or the reason why there is none.
 Reading LatestReading(const Scene& scene, EntityKey entity, const Field& field);

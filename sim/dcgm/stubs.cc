@@ -33,6 +33,7 @@ PODGPU_DCGM_STUB(dcgmGetGroupTopology)
 PODGPU_DCGM_STUB(dcgmGetLatestValues)
 PODGPU_DCGM_STUB(dcgmGetMultipleValuesForField)
 PODGPU_DCGM_STUB(dcgmGetNvmlInjectFuncCallCount)
+PODGPU_DCGM_STUB(dcgmGetPidInfo)
 PODGPU_DCGM_STUB(dcgmGetValuesSince)
 PODGPU_DCGM_STUB(dcgmGetVgpuDeviceAttributes)
 PODGPU_DCGM_STUB(dcgmGetVgpuInstanceAttributes)
@@ -72,6 +73,7 @@ PODGPU_DCGM_STUB(dcgmVgpuConfigGet)
 PODGPU_DCGM_STUB(dcgmVgpuConfigSet)
 PODGPU_DCGM_STUB(dcgmWatchFieldValue)
 PODGPU_DCGM_STUB(dcgmWatchJobFields)
+PODGPU_DCGM_STUB(dcgmWatchPidFields)
 
 #if PODGPU_DCGM_MAJOR == 4
 // Newer than 3.x.

@@ -15,7 +15,6 @@
 #include "abi/dcgm_devices.h"
 #include "abi/dcgm_health.h"
 #include "abi/dcgm_links.h"
-#include "abi/dcgm_process.h"
 
 namespace podgpu::abi {
 
