@@ -1,4 +1,4 @@
-// Other behaviour of the face: modes, limits, callbacks, live data and modules.
+// Other behaviour of the face: modes, limits, callbacks and live data.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "abi/dcgm_engine.h"
 #include "sim/testing/dcgm_client.h"
 #include "sim/testing/dcgm_scenarios.h"
 
@@ -85,7 +84,9 @@ TEST_P(DcgmCalls, ACallbackMayEndTheEnumeration) {
   ASSERT_EQ(bench->Watch(group, fields), 0);
   std::vector<Seen> seen;
   void* const user = &seen;
-  EXPECT_EQ(bench->On("dcgmGetLatestValues_v2", group, fields, &StopAtTheSecond, user), 0);
+  long long next = 0;
+  EXPECT_EQ(bench->On("dcgmGetValuesSince_v2", group, fields, 0LL, &next, &StopAtTheSecond, user),
+            0);
   EXPECT_EQ(seen.size(), 2U);
 }
 
@@ -100,7 +101,8 @@ TEST_P(DcgmCalls, ANodeWithoutGpusStartsAndItsGroupsAreEmpty) {
   EXPECT_EQ(bench->Watch(all, fields), 0);
   std::vector<Seen> seen;
   void* const user = &seen;
-  EXPECT_EQ(bench->On("dcgmGetLatestValues_v2", all, fields, &SeeAll, user), -35);
+  long long next = 0;
+  EXPECT_EQ(bench->On("dcgmGetValuesSince_v2", all, fields, 0LL, &next, &SeeAll, user), -35);
 }
 
 TEST_P(DcgmCalls, GroupsAndFieldGroupsHaveTheVendorsLimits) {
@@ -134,21 +136,6 @@ TEST_P(DcgmCalls, LiveDataIsRefusedForEventsAndCacheOnlyFields) {
 TEST_P(DcgmCalls, LiveDataOfAProfilingFieldKillsTheProcessThatHoldsTheEngine) {
   const auto bench = Start(kEightGpus);
   EXPECT_DEATH(bench->ReadLive(kGpu, 0, {1001}), "");
-}
-
-TEST_P(DcgmCalls, ModulesAreLoadedAtTheirFirstUse) {
-  const auto bench = Start(kAmpere);
-  abi::dcgmModuleGetStatuses_v1 statuses{};
-  statuses.version = abi::dcgmModuleGetStatuses_version1;
-  ASSERT_EQ(bench->On("dcgmModuleGetStatuses", &statuses), 0);
-  EXPECT_EQ(statuses.numStatuses, GetParam() == 4 ? 11U : 10U);
-  EXPECT_EQ(statuses.statuses[0].status, abi::DcgmModuleStatusLoaded);
-  EXPECT_EQ(statuses.statuses[abi::DcgmModuleIdProfiling].status, abi::DcgmModuleStatusNotLoaded);
-  abi::dcgmProfGetMetricGroups_v3 groups{};
-  groups.version = abi::dcgmProfGetMetricGroups_version3;
-  EXPECT_EQ(bench->On("dcgmProfGetSupportedMetricGroups", &groups), -33);
-  ASSERT_EQ(bench->On("dcgmModuleGetStatuses", &statuses), 0);
-  EXPECT_EQ(statuses.statuses[abi::DcgmModuleIdProfiling].status, abi::DcgmModuleStatusFailed);
 }
 
 TEST_P(DcgmCalls, ReportsTheVersionsOfLibraryAndEngine) {

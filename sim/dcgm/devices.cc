@@ -290,7 +290,8 @@ int FillCpus(const Scene& scene, abi::dcgmCpuHierarchy_v2& out) {
   return result;
 }
 
-int FillP2PStatus(const Scene& scene, NvLinkP2PStatus& out) {
+int FillP2PStatus(const Scene& scene, abi::dcgmNvLinkP2PStatus_v1& out) {
+  constexpr int kP2PNotSupported = 5;
   const uint32_t version = out.version;
   out = {};
   out.version = version;
@@ -303,7 +304,7 @@ int FillP2PStatus(const Scene& scene, NvLinkP2PStatus& out) {
     out.gpus[id].entityId = id;
     for (uint32_t other = 0; other < out.numGpus; ++other) {
       const bool joined = has_links(id) && has_links(other);
-      out.gpus[id].linkStatus[other] = joined ? kP2POk : kP2PNotSupported;
+      out.gpus[id].linkStatus[other] = joined ? 0 : kP2PNotSupported;
     }
   }
   return abi::DCGM_ST_OK;

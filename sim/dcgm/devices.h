@@ -12,26 +12,12 @@
 
 namespace podgpu::sim {
 
-// dcgmGetNvLinkP2PStatus, 4.3 and later: for each pair of GPUs whether NVLink connects them.
-struct NvLinkP2PStatus {
-  uint32_t version;
-  uint32_t numGpus;
-  struct Gpu {
-    abi::dcgm_field_eid_t entityId;
-    int linkStatus[abi::DCGM_MAX_NUM_DEVICES];  // kP2POk or kP2PNotSupported.
-  } gpus[abi::DCGM_MAX_NUM_DEVICES];
-};
-inline constexpr uint32_t kNvLinkP2PStatusWord = abi::StructVersion<NvLinkP2PStatus>(1);
-static_assert(kNvLinkP2PStatusWord == 0x01001088);
-inline constexpr int kP2POk = 0;
-inline constexpr int kP2PNotSupported = 5;
-
 // An unknown GPU has empty texts and blank numbers, except the driver's version.
 int FillAttributes(const Scene& scene, uint32_t gpu, abi::dcgmDeviceAttributes_v3& out);
 int FillHierarchy(const Scene& scene, abi::dcgmMigHierarchy_v2& out);
 int FillTopology(const Scene& scene, uint32_t gpu, abi::dcgmDeviceTopology_v1& out);
 int FillTopology(const Scene& scene, uint32_t gpu, abi::dcgmDeviceTopology_v2& out);
-int FillP2PStatus(const Scene& scene, NvLinkP2PStatus& out);
+int FillP2PStatus(const Scene& scene, abi::dcgmNvLinkP2PStatus_v1& out);
 int FillMetricGroups(const Scene& scene, abi::dcgmProfGetMetricGroups_v3& out);
 
 // The state of link `index` of one of the world's GPUs.

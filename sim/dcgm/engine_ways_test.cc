@@ -1,7 +1,6 @@
 // Undocumented behaviour of the real engine, each seen with DCGM 4.6.0: the groups that it makes
 // itself, which fields a watch through an instance samples, rates over a gap between two watches,
 // and how long some of its calls take.
-#include <array>
 #include <memory>
 #include <string>
 #include <sys/timerfd.h>
@@ -72,14 +71,7 @@ TEST_P(DcgmEngineWays, TheEngineHasAGroupOfAllGpusAndOneOfAllSwitchesFromTheStar
     EXPECT_STREQ(info->groupName, "DCGM_ALL_SUPPORTED_NVSWITCHES");
     EXPECT_EQ(info->entityList[1].entityGroupId, abi::DCGM_FE_SWITCH);
   }
-  std::array<abi::dcgmGpuGrp_t, 64> ids{};
-  unsigned int count = 0;
-  EXPECT_EQ(bench->MakeGroup(), 2U);
-  ASSERT_EQ(bench->On("dcgmGroupGetAllIds", ids.data(), &count), 0);
-  ASSERT_EQ(count, 3U);
-  EXPECT_EQ(ids[0], 0U);
-  EXPECT_EQ(ids[1], 1U);
-  EXPECT_EQ(ids[2], 2U);
+  EXPECT_EQ(bench->MakeGroup(), 2U) << "ids follow those of the engine's own groups";
 }
 
 TEST_P(DcgmEngineWays, BothIdsOfABuiltInGroupNameTheSameGroup) {

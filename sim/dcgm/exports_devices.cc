@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "abi/dcgm_devices.h"
-#include "abi/dcgm_engine.h"
 #include "sim/dcgm/devices.h"
 #include "sim/dcgm/fabric.h"
 #include "sim/dcgm/generation.h"
@@ -55,23 +54,16 @@ abi::DcgmEntityStatus_t StatusOf(const Scene& scene, unsigned int gpu) {
                                                    : abi::DcgmEntityStatusOk;
 }
 
-void UseModule(const Scene& scene, int module) {
-  scene.state.modules_used |= 1U << static_cast<unsigned>(module);
-}
-
 // Whether entities of this kind can be listed; a dcgmReturn_t (DCGM 4.6.0, seen).
 int CanList(const Scene& scene, abi::dcgm_field_entity_group_t kind) {
   switch (kind) {
     case abi::DCGM_FE_GPU:
     case abi::DCGM_FE_GPU_I:
     case abi::DCGM_FE_GPU_CI:
-      return abi::DCGM_ST_OK;
     case abi::DCGM_FE_SWITCH:
-      UseModule(scene, abi::DcgmModuleIdNvSwitch);
       return abi::DCGM_ST_OK;
     case abi::DCGM_FE_CPU:
     case abi::DCGM_FE_CPU_CORE:
-      UseModule(scene, abi::DcgmModuleIdSysmon);
       return CpuCount(scene.world) > 0 ? abi::DCGM_ST_OK : abi::DCGM_ST_MODULE_NOT_LOADED;
     case abi::DCGM_FE_CONNECTX:
       return kIsDcgm4 ? abi::DCGM_ST_OK : abi::DCGM_ST_NOT_SUPPORTED;
@@ -111,13 +103,6 @@ int Versioned(Struct* out, uint32_t word, Fill&& fill) {
   return out->version != word ? abi::DCGM_ST_VER_MISMATCH : fill(*out);
 }
 
-// Only Grace boards have CPUs that the module supports.
-template <typename Hierarchy>
-int TellCpus(const Scene& scene, Hierarchy& out) {
-  UseModule(scene, abi::DcgmModuleIdSysmon);
-  return FillCpus(scene, out);
-}
-
 }  // namespace
 
 #pragma GCC visibility push(default)
@@ -142,18 +127,6 @@ abi::dcgmReturn_t dcgmGetGpuStatus(abi::dcgmHandle_t handle, unsigned int gpu,
       return abi::DCGM_ST_BADPARAM;
     }
     *out = StatusOf(scene, gpu);
-    return abi::DCGM_ST_OK;
-  });
-}
-
-abi::dcgmReturn_t dcgmGetGpuChipArchitecture(abi::dcgmHandle_t handle, unsigned int gpu,
-                                             abi::dcgmChipArchitecture_t* out) {
-  return Call(handle, __func__, Concern::Gpu(gpu), [&](const Scene& scene) -> int {
-    const int world_gpu = scene.state.start.gpus.WorldGpu(gpu);
-    if (out == nullptr || world_gpu < 0) {
-      return abi::DCGM_ST_BADPARAM;
-    }
-    *out = static_cast<abi::dcgmChipArchitecture_t>(scene.world.gpu(world_gpu).architecture_number);
     return abi::DCGM_ST_OK;
   });
 }
@@ -186,7 +159,7 @@ abi::dcgmReturn_t dcgmGetGpuInstanceHierarchy(abi::dcgmHandle_t handle,
 abi::dcgmReturn_t dcgmGetCpuHierarchy(abi::dcgmHandle_t handle, abi::dcgmCpuHierarchy_v1* out) {
   return Call(handle, __func__, [&](const Scene& scene) {
     return Versioned(out, abi::dcgmCpuHierarchy_version1,
-                     [&](auto& cpus) { return TellCpus(scene, cpus); });
+                     [&](auto& cpus) { return FillCpus(scene, cpus); });
   });
 }
 
@@ -211,7 +184,7 @@ abi::dcgmReturn_t dcgmGetDeviceTopology(abi::dcgmHandle_t handle, unsigned int g
 abi::dcgmReturn_t dcgmGetCpuHierarchy_v2(abi::dcgmHandle_t handle, abi::dcgmCpuHierarchy_v2* out) {
   return Call(handle, __func__, [&](const Scene& scene) {
     return Versioned(out, abi::dcgmCpuHierarchy_version2, [&](auto& cpus) {
-      return EngineKnows(scene.world, scene.now, kSince40, kDcgmMajor) ? TellCpus(scene, cpus)
+      return EngineKnows(scene.world, scene.now, kSince40, kDcgmMajor) ? FillCpus(scene, cpus)
                                                                        : abi::DCGM_ST_VER_MISMATCH;
     });
   });
@@ -231,9 +204,10 @@ abi::dcgmReturn_t dcgmGetNvLinkLinkStatus(abi::dcgmHandle_t handle, abi::dcgmNvL
   });
 }
 
-abi::dcgmReturn_t dcgmGetNvLinkP2PStatus(abi::dcgmHandle_t handle, NvLinkP2PStatus* out) {
+abi::dcgmReturn_t dcgmGetNvLinkP2PStatus(abi::dcgmHandle_t handle,
+                                         abi::dcgmNvLinkP2PStatus_v1* out) {
   return Call(handle, __func__, [&](const Scene& scene) {
-    return Versioned(out, kNvLinkP2PStatusWord, [&](auto& status) {
+    return Versioned(out, abi::dcgmNvLinkP2PStatus_version1, [&](auto& status) {
       return EngineKnows(scene.world, scene.now, kSince43, kDcgmMajor)
                  ? FillP2PStatus(scene, status)
                  : abi::DCGM_ST_VER_MISMATCH;
@@ -261,7 +235,6 @@ abi::dcgmReturn_t dcgmProfGetSupportedMetricGroups(abi::dcgmHandle_t handle,
     return Versioned(out, abi::dcgmProfGetMetricGroups_version3, [&](auto& groups) {
       const int result = FillMetricGroups(scene, groups);
       if (result != abi::DCGM_ST_OK) {
-        UseModule(scene, abi::DcgmModuleIdProfiling);
       }
       return result;
     });

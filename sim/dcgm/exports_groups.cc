@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "abi/dcgm_engine.h"
 #include "abi/dcgm_health.h"
 #include "sim/dcgm/fields.h"
 #include "sim/dcgm/generation.h"
@@ -72,20 +71,11 @@ int FillGroupInfo(const Scene& scene, abi::dcgmGpuGrp_t group, GroupInfo& out) {
   return abi::DCGM_ST_OK;
 }
 
-void FillFieldGroup(uint64_t id, const FieldGroup& group, abi::dcgmFieldGroupInfo_v1& out) {
-  out.version = abi::dcgmFieldGroupInfo_version1;
-  out.fieldGroupId = id;
-  out.numFieldIds = static_cast<uint32_t>(group.fields.size());
-  CopyName(out.fieldGroupName, group.name);
-  std::ranges::copy(group.fields, out.fieldIds);
-}
-
 int SetHealth(const Scene& scene, abi::dcgmGpuGrp_t group, uint32_t systems) {
   std::vector<EntityKey> members;
   if (!MembersOf(scene, group, members)) {
     return abi::DCGM_ST_NOT_CONFIGURED;
   }
-  scene.state.modules_used |= 1U << static_cast<unsigned>(abi::DcgmModuleIdHealth);
   scene.state.health[EngineGroup(group)] = {.systems = systems, .since = scene.now};
   return abi::DCGM_ST_OK;
 }
@@ -149,21 +139,6 @@ abi::dcgmReturn_t dcgmGroupAddEntity(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t
   });
 }
 
-abi::dcgmReturn_t dcgmGroupRemoveDevice(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
-                                        unsigned int gpu) {
-  return Call(handle, __func__, Concern::Gpu(gpu), [&](const Scene& scene) {
-    return scene.state.groups.Remove(group, {abi::DCGM_FE_GPU, gpu});
-  });
-}
-
-abi::dcgmReturn_t dcgmGroupRemoveEntity(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
-                                        abi::dcgm_field_entity_group_t kind,
-                                        abi::dcgm_field_eid_t entity) {
-  return Call(handle, __func__, Concern::Of({kind, entity}), [&](const Scene& scene) {
-    return scene.state.groups.Remove(group, {kind, entity});
-  });
-}
-
 abi::dcgmReturn_t dcgmGroupGetInfo(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                    GroupInfo* out) {
   return Call(handle, __func__, Concern::Group(group).Filling(out), [&](const Scene& scene) -> int {
@@ -173,20 +148,6 @@ abi::dcgmReturn_t dcgmGroupGetInfo(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t g
     const bool accepted =
         out->version == kGroupInfoWord && EngineKnows(scene.world, scene.now, "", kDcgmMajor);
     return accepted ? FillGroupInfo(scene, group, *out) : abi::DCGM_ST_VER_MISMATCH;
-  });
-}
-
-// `ids` holds 64.
-abi::dcgmReturn_t dcgmGroupGetAllIds(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t* ids,
-                                     unsigned int* count) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
-    if (ids == nullptr || count == nullptr) {
-      return abi::DCGM_ST_BADPARAM;
-    }
-    const std::vector<uint64_t> made = scene.state.groups.Ids();
-    std::ranges::copy(made, ids);
-    *count = static_cast<unsigned int>(made.size());
-    return abi::DCGM_ST_OK;
   });
 }
 
@@ -211,54 +172,10 @@ abi::dcgmReturn_t dcgmFieldGroupDestroy(abi::dcgmHandle_t handle, abi::dcgmField
               [&](const Scene& scene) { return scene.state.field_groups.Destroy(group); });
 }
 
-abi::dcgmReturn_t dcgmFieldGroupGetInfo(abi::dcgmHandle_t handle, abi::dcgmFieldGroupInfo_v1* out) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
-    if (out == nullptr) {
-      return abi::DCGM_ST_BADPARAM;
-    }
-    if (out->version != abi::dcgmFieldGroupInfo_version1) {
-      return abi::DCGM_ST_VER_MISMATCH;
-    }
-    const FieldGroup* const group = scene.state.field_groups.Find(out->fieldGroupId);
-    if (group == nullptr) {
-      return abi::DCGM_ST_NO_DATA;
-    }
-    FillFieldGroup(out->fieldGroupId, *group, *out);
-    return abi::DCGM_ST_OK;
-  });
-}
-
-abi::dcgmReturn_t dcgmFieldGroupGetAll(abi::dcgmHandle_t handle, abi::dcgmAllFieldGroup_v1* out) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
-    if (out == nullptr) {
-      return abi::DCGM_ST_BADPARAM;
-    }
-    if (out->version != abi::dcgmAllFieldGroup_version1) {
-      return abi::DCGM_ST_VER_MISMATCH;
-    }
-    out->numFieldGroups = 0;
-    for (const auto& [id, group] : scene.state.field_groups.all()) {
-      FillFieldGroup(id, group, out->fieldGroups[out->numFieldGroups++]);
-    }
-    return abi::DCGM_ST_OK;
-  });
-}
-
 abi::dcgmReturn_t dcgmHealthSet(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                 abi::dcgmHealthSystems_t systems) {
   return Call(handle, __func__, Concern::Group(group),
               [&](const Scene& scene) { return SetHealth(scene, group, systems); });
-}
-
-abi::dcgmReturn_t dcgmHealthSet_v2(abi::dcgmHandle_t handle, abi::dcgmHealthSetParams_v2* params) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
-    if (params == nullptr) {
-      return abi::DCGM_ST_BADPARAM;
-    }
-    return params->version != abi::dcgmHealthSetParams_version2
-               ? abi::DCGM_ST_VER_MISMATCH
-               : SetHealth(scene, params->groupId, params->systems);
-  });
 }
 
 abi::dcgmReturn_t dcgmHealthGet(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,

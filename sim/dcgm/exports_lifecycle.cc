@@ -1,5 +1,5 @@
 // Exported: init and shutdown, starting and connecting to engines, the versions and texts of
-// library and engine, and the table of fields.
+// library and engine, and the facts about a field.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "abi/dcgm_connect.h"
-#include "abi/dcgm_engine.h"
 #include "sim/dcgm/fields.h"
 #include "sim/dcgm/generation.h"
 #include "sim/dcgm/library.h"
@@ -67,24 +66,6 @@ constexpr auto kCodeTexts = std::to_array<CodeText>({
     {abi::DCGM_ST_OK, "success"},
 });
 static_assert(std::ranges::is_sorted(kCodeTexts, {}, &CodeText::code));
-
-// Indexed by dcgmModuleId_t; 3.x has no module 10.
-constexpr auto kModuleNames =
-    std::to_array<const char*>({"Core", "NvSwitch", "VGPU", "Introspection", "Health", "Policy",
-                                "Config", "Diag", "Profiling", "SysMon", "MnDiag"});
-constexpr size_t kModuleCount = kIsDcgm4 ? kModuleNames.size() : kModuleNames.size() - 1;
-
-abi::dcgmModuleStatus_t ModuleStatus(const Scene& scene, int module) {
-  if (module == abi::DcgmModuleIdCore) {
-    return abi::DcgmModuleStatusLoaded;
-  }
-  if ((scene.state.modules_used & (1U << static_cast<unsigned>(module))) == 0) {
-    return abi::DcgmModuleStatusNotLoaded;
-  }
-  const bool absent = module == abi::DcgmModuleIdSysmon ||
-                      (module == abi::DcgmModuleIdProfiling && !scene.world.has_profiling_module());
-  return absent ? abi::DcgmModuleStatusFailed : abi::DcgmModuleStatusLoaded;
-}
 
 int FillVersion(std::string_view version, abi::dcgmVersionInfo_v2* out) {
   if (out == nullptr) {
@@ -151,10 +132,6 @@ abi::dcgmReturn_t dcgmStopEmbedded(abi::dcgmHandle_t handle) {
   return CallLibrary(__func__, [&] { return TheLibrary().StopEmbedded(handle); });
 }
 
-abi::dcgmReturn_t dcgmConnect(const char* address, abi::dcgmHandle_t* handle) {
-  return CallLibrary(__func__, [&] { return ConnectWith(address, false, 0, handle); });
-}
-
 abi::dcgmReturn_t dcgmConnect_v2(const char* address, abi::dcgmConnectV2Params_v2* params,
                                  abi::dcgmHandle_t* handle) {
   return CallLibrary(__func__, [&]() -> int {
@@ -212,56 +189,6 @@ abi::dcgmReturn_t dcgmHostengineVersionInfo(abi::dcgmHandle_t handle,
               [&](const Scene& scene) { return FillVersion(EngineVersion(scene), out); });
 }
 
-abi::dcgmReturn_t dcgmHostengineIsHealthy(abi::dcgmHandle_t handle,
-                                          abi::dcgmHostengineHealth_v1* out) {
-  return Call(handle, __func__, [&](const Scene&) -> int {
-    if (out == nullptr) {
-      return abi::DCGM_ST_BADPARAM;
-    }
-    if (out->version != abi::dcgmHostengineHealth_version1) {
-      return abi::DCGM_ST_VER_MISMATCH;
-    }
-    out->overallHealth = 0;
-    return abi::DCGM_ST_OK;
-  });
-}
-
-// 4.2 and later take a struct with a version word, 3.x a struct without one.
-abi::dcgmReturn_t dcgmHostengineSetLoggingSeverity(abi::dcgmHandle_t handle, const uint32_t* word) {
-  return Call(handle, __func__, [&](const Scene&) -> int {
-    if (word == nullptr) {
-      return abi::DCGM_ST_BADPARAM;
-    }
-    const bool accepted = !kIsDcgm4 || *word == abi::dcgmSettingsSetLoggingSeverity_version2;
-    return accepted ? abi::DCGM_ST_OK : abi::DCGM_ST_VER_MISMATCH;
-  });
-}
-
-abi::dcgmReturn_t dcgmModuleGetStatuses(abi::dcgmHandle_t handle,
-                                        abi::dcgmModuleGetStatuses_v1* out) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
-    if (out == nullptr) {
-      return abi::DCGM_ST_BADPARAM;
-    }
-    if (out->version != abi::dcgmModuleGetStatuses_version1) {
-      return abi::DCGM_ST_VER_MISMATCH;
-    }
-    out->numStatuses = kModuleCount;
-    for (int module = 0; module < static_cast<int>(kModuleCount); ++module) {
-      out->statuses[module] = {.id = module, .status = ModuleStatus(scene, module)};
-    }
-    return abi::DCGM_ST_OK;
-  });
-}
-
-abi::dcgmReturn_t dcgmModuleIdToName(abi::dcgmModuleId_t module, const char** name) {
-  if (name == nullptr || module < 0 || module >= static_cast<int>(kModuleCount)) {
-    return abi::DCGM_ST_BADPARAM;
-  }
-  *name = kModuleNames[static_cast<size_t>(module)];
-  return abi::DCGM_ST_OK;
-}
-
 // NOLINTNEXTLINE(readability-identifier-naming): the name is the vendor's.
 const char* errorString(abi::dcgmReturn_t code) {
   const auto* const found = std::ranges::lower_bound(kCodeTexts, code, {}, &CodeText::code);
@@ -272,14 +199,6 @@ int DcgmFieldsInit() { return 0; }
 int DcgmFieldsTerm() { return 0; }
 
 const abi::dcgm_field_meta_t* DcgmFieldGetById(unsigned short id) { return FieldMeta(id); }
-
-const abi::dcgm_field_meta_t* DcgmFieldGetByTag(const char* tag) {
-  return tag == nullptr ? nullptr : FieldMetaByTag(tag);
-}
-
-const char* DcgmFieldsGetEntityGroupString(abi::dcgm_field_entity_group_t group) {
-  return EntityGroupName(group);
-}
 
 }  // extern "C"
 #pragma GCC visibility pop

@@ -112,23 +112,6 @@ void Collect(const Scene& scene, const Delivery& delivery, std::vector<Outgoing>
   values.push_back({delivery, StampOf(scene, delivery.reading)});
 }
 
-int CollectLatest(const Scene& scene, abi::dcgmGpuGrp_t group, abi::dcgmFieldGrp_t field_group,
-                  std::vector<Outgoing>& values) {
-  std::vector<EntityKey> members;
-  std::vector<const Field*> fields;
-  const int resolved = ResolveGroups(scene, group, field_group, members, fields);
-  if (resolved != abi::DCGM_ST_OK) {
-    return resolved;
-  }
-  values.reserve(members.size() * fields.size());
-  for (const EntityKey& entity : members) {
-    for (const Field* field : fields) {
-      Collect(scene, {entity, field, LatestReading(scene, entity, *field)}, values);
-    }
-  }
-  return abi::DCGM_ST_OK;
-}
-
 int CollectSince(const Scene& scene, abi::dcgmGpuGrp_t group, abi::dcgmFieldGrp_t field_group,
                  int64_t since_stamp_us, std::vector<Outgoing>& values) {
   std::vector<EntityKey> members;
@@ -231,21 +214,6 @@ abi::dcgmReturn_t dcgmUpdateAllFields(abi::dcgmHandle_t handle, int wait) {
                 scene.state.watches.Update(scene.now);
                 return abi::DCGM_ST_OK;
               });
-}
-
-abi::dcgmReturn_t dcgmGetLatestValues_v2(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
-                                         abi::dcgmFieldGrp_t field_group,
-                                         abi::dcgmFieldValueEntityEnumeration_f callback,
-                                         void* user) {
-  std::vector<Outgoing> values;
-  const int result = Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) -> int {
-    return callback == nullptr ? abi::DCGM_ST_BADPARAM
-                               : CollectLatest(scene, group, field_group, values);
-  });
-  if (result == abi::DCGM_ST_OK) {
-    Send(values, callback, user);
-  }
-  return result;
 }
 
 abi::dcgmReturn_t dcgmGetValuesSince_v2(  // NOLINT(readability-function-size): the vendor's.

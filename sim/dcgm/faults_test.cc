@@ -141,8 +141,9 @@ TEST_P(DcgmFaults, WithoutNvmlThereAreNoGpus) {
   EXPECT_EQ(bench->Watch(abi::DCGM_GROUP_ALL_GPUS, fields), 0);
   std::vector<Seen> seen;
   void* const user = &seen;
-  EXPECT_EQ(bench->On("dcgmGetLatestValues_v2", abi::dcgmGpuGrp_t{abi::DCGM_GROUP_ALL_GPUS}, fields,
-                      &SeeAll, user),
+  long long next = 0;
+  EXPECT_EQ(bench->On("dcgmGetValuesSince_v2", abi::dcgmGpuGrp_t{abi::DCGM_GROUP_ALL_GPUS}, fields,
+                      0LL, &next, &SeeAll, user),
             -35);
   auto hierarchy = std::make_unique<abi::dcgmMigHierarchy_v2>();
   hierarchy->version = abi::dcgmMigHierarchy_version2;

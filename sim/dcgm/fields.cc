@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +28,6 @@ constexpr std::array<int, 11> kLevelGroups = {
     abi::DCGM_FE_NONE,   abi::DCGM_FE_NONE,     abi::DCGM_FE_GPU,     abi::DCGM_FE_VGPU,
     abi::DCGM_FE_SWITCH, abi::DCGM_FE_GPU_I,    abi::DCGM_FE_GPU_CI,  abi::DCGM_FE_LINK,
     abi::DCGM_FE_CPU,    abi::DCGM_FE_CPU_CORE, abi::DCGM_FE_CONNECTX};
-
-constexpr std::array<const char*, 10> kGroupNames = {
-    "None", "GPU", "vGPU", "Switch", "GPU_I", "GPU_CI", "LINK", "CPU", "CPU_CORE", "ConnectX"};
 
 constexpr uint16_t kRemoteLinkField = 877;  // A number until 4.5, text from 4.6.
 
@@ -125,19 +121,6 @@ const abi::dcgm_field_meta_t* FieldMeta(uint16_t id) {
   const auto metas = AllMetas();
   const auto found = std::ranges::lower_bound(metas, id, {}, &abi::dcgm_field_meta_t::fieldId);
   return found != metas.end() && found->fieldId == id ? &*found : nullptr;
-}
-
-const abi::dcgm_field_meta_t* FieldMetaByTag(const char* tag) {
-  const auto metas = AllMetas();
-  const auto found = std::ranges::find_if(
-      metas, [&](const abi::dcgm_field_meta_t& meta) { return std::strcmp(meta.tag, tag) == 0; });
-  return *tag != '\0' && found != metas.end() ? &*found : nullptr;
-}
-
-const char* EntityGroupName(abi::dcgm_field_entity_group_t group) {
-  return group >= 0 && static_cast<size_t>(group) < kGroupNames.size()
-             ? kGroupNames[static_cast<size_t>(group)]
-             : "Unknown";
 }
 
 }  // namespace podgpu::sim

@@ -38,11 +38,7 @@ const Field* FieldOfLibrary(uint16_t id);
 // DCGM's letter for the type of a field of this library.
 int FieldTypeLetter(const Field& field);
 
-// The results of DcgmFieldGetById and DcgmFieldGetByTag; null for an unknown field.
+// The result of DcgmFieldGetById; null for an unknown field.
 const abi::dcgm_field_meta_t* FieldMeta(uint16_t id);
-const abi::dcgm_field_meta_t* FieldMetaByTag(const char* tag);
-
-// The result of DcgmFieldsGetEntityGroupString.
-const char* EntityGroupName(abi::dcgm_field_entity_group_t group);
 
 }  // namespace podgpu::sim

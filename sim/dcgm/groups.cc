@@ -50,25 +50,9 @@ int Groups::Add(uint64_t id, EntityKey entity) {
   return abi::DCGM_ST_OK;
 }
 
-int Groups::Remove(uint64_t id, EntityKey entity) {
-  Group* const group = Find(id);
-  if (group == nullptr) {
-    return abi::DCGM_ST_NOT_CONFIGURED;
-  }
-  return std::erase(group->entities, entity) != 0 ? abi::DCGM_ST_OK : abi::DCGM_ST_BADPARAM;
-}
-
 Group* Groups::Find(uint64_t id) {
   const auto found = groups_.find(id);
   return found == groups_.end() ? nullptr : &found->second;
-}
-
-std::vector<uint64_t> Groups::Ids() const {
-  std::vector<uint64_t> ids = {kAllGpusGroup, kAllNvSwitchesGroup};
-  for (const auto& [id, group] : groups_) {
-    ids.push_back(id);
-  }
-  return ids;
 }
 
 int FieldGroups::Create(const char* name, std::span<const uint16_t> fields, uint64_t& id) {

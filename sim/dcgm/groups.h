@@ -46,7 +46,6 @@ class Groups {
   int Create(const char* name, std::vector<EntityKey> entities, uint64_t& id);
   int Destroy(uint64_t id);
   int Add(uint64_t id, EntityKey entity);
-  int Remove(uint64_t id, EntityKey entity);
   // Removes the entities for which `is_meant` returns true from all groups.
   template <typename Predicate>
   void RemoveAll(Predicate&& is_meant) {
@@ -56,8 +55,6 @@ class Groups {
   }
   // Null when there is no such group.
   Group* Find(uint64_t id);
-  // With the engine's own groups.
-  std::vector<uint64_t> Ids() const;
 
  private:
   std::map<uint64_t, Group> groups_;
@@ -74,7 +71,6 @@ class FieldGroups {
   int Create(const char* name, std::span<const uint16_t> fields, uint64_t& id);
   int Destroy(uint64_t id);
   const FieldGroup* Find(uint64_t id) const;
-  const std::map<uint64_t, FieldGroup>& all() const { return groups_; }
 
  private:
   std::map<uint64_t, FieldGroup> groups_;

@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "abi/dcgm_engine.h"
 #include "abi/dcgm_links.h"
 #include "fields/field.h"
 #include "sim/testing/dcgm_client.h"
@@ -229,7 +228,10 @@ TEST_P(DcgmEveryField, CanBeWatchedAndReadOnEveryKindOfEntity) {
     bench.Tick(kSecondUs);
     std::vector<Seen> seen;
     void* const user = &seen;
-    ASSERT_EQ(bench.On("dcgmGetLatestValues_v2", group, field_group, &SeeAll, user), 0);
+    long long next = 0;
+    const long long since = bench.Stamp(bench.now());
+    ASSERT_EQ(bench.On("dcgmGetValuesSince_v2", group, field_group, since, &next, &SeeAll, user),
+              0);
     ASSERT_EQ(seen.size(), part.size() * 11);  // 2 GPUs, 4 instances, 4 compute instances, 1 link.
     for (const Seen& value : seen) {
       EXPECT_TRUE(value.status == 0 || value.status == -14 || value.status == -6) << value.field;

@@ -231,12 +231,14 @@ TEST_P(DcgmRemote, Row33AKilledEngineEndsItsConnectionAndItsGroups) {
   ASSERT_EQ(ConnectUnix(*bench), 0);
   std::vector<Seen> seen;
   void* const user = &seen;
-  EXPECT_EQ(bench->On("dcgmGetLatestValues_v2", group, fields, &SeeAll, user), -5);
+  long long next = 0;
+  EXPECT_EQ(bench->On("dcgmGetValuesSince_v2", group, fields, 0LL, &next, &SeeAll, user), -5);
   EXPECT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), fields), -14);
   const abi::dcgmGpuGrp_t rebuilt = bench->MakeGroupOf(kGpu, 0);
   const abi::dcgmFieldGrp_t rebuilt_fields = bench->MakeFieldGroup({150});
   ASSERT_EQ(bench->Watch(rebuilt, rebuilt_fields), 0);
-  EXPECT_EQ(bench->On("dcgmGetLatestValues_v2", rebuilt, rebuilt_fields, &SeeAll, user), 0);
+  EXPECT_EQ(bench->On("dcgmGetValuesSince_v2", rebuilt, rebuilt_fields, 0LL, &next, &SeeAll, user),
+            0);
   EXPECT_EQ(seen.size(), 1U);
 }
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "abi/dcgm_connect.h"
 #include "abi/dcgm_links.h"
 #include "sim/testing/dcgm_client.h"
 #include "sim/testing/dcgm_scenarios.h"
@@ -44,7 +45,9 @@ TEST_P(DcgmRows, Row1BeforeInitThereIsNoConnectionAndNoneCanBeMade) {
   EXPECT_EQ(bench.On("dcgmUpdateAllFields", 1), -21);
   EXPECT_EQ(bench.On("dcgmJobRemoveAll"), -21);
   EXPECT_EQ(bench.Call("dcgmStartEmbedded", 1, &handle), -10);
-  EXPECT_EQ(bench.Call("dcgmConnect", "127.0.0.1:1", &handle), -10);
+  abi::dcgmConnectV2Params_v2 params{};
+  params.version = abi::dcgmConnectV2Params_version2;
+  EXPECT_EQ(bench.Call("dcgmConnect_v2", "127.0.0.1:1", &params, &handle), -10);
 }
 
 TEST_P(DcgmRows, Row2InitAndShutdownMayBeRepeated) {

@@ -114,13 +114,12 @@ TEST_P(DcgmScript, Row23EveryGpuSeesEveryOtherOne) {
     EXPECT_FALSE(bench_->client().Has("dcgmGetNvLinkP2PStatus"));
     return;
   }
-  const auto peers = std::make_unique<NvLinkP2PStatus>();
-  peers->version = 0x01001088;
+  const auto peers = WithWord<abi::dcgmNvLinkP2PStatus_v1>(abi::dcgmNvLinkP2PStatus_version1);
   ASSERT_EQ(bench_->On("dcgmGetNvLinkP2PStatus", peers.get()), 0);
   ASSERT_EQ(peers->numGpus, 8U);
   for (size_t from = 0; from < 8; ++from) {
     for (size_t to = 0; to < 8; ++to) {
-      EXPECT_EQ(peers->gpus[from].linkStatus[to], kP2POk) << from << " " << to;
+      EXPECT_EQ(peers->gpus[from].linkStatus[to], 0) << from << " " << to;
     }
   }
 }

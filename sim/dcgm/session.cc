@@ -24,9 +24,8 @@ struct TcpDelay {
   int ms;
 };
 constexpr int kTcpDelayMs = 44;
-constexpr std::array<TcpDelay, 4> kTcpDelays = {{{"dcgmEntitiesGetLatestValues", kTcpDelayMs},
+constexpr std::array<TcpDelay, 3> kTcpDelays = {{{"dcgmEntitiesGetLatestValues", kTcpDelayMs},
                                                  {"dcgmGetGpuInstanceHierarchy", kTcpDelayMs},
-                                                 {"dcgmGetLatestValues_v2", kTcpDelayMs},
                                                  {"dcgmGetNvLinkLinkStatus", 2 * kTcpDelayMs}}};
 
 struct BuiltInGroup {

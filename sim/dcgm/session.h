@@ -38,7 +38,6 @@ struct SessionState {
   FieldGroups field_groups;
   Watches watches;
   std::map<uint64_t, HealthWatch> health;  // By group, built-in groups included.
-  uint32_t modules_used = 0;               // One bit for each module id that a call has used.
   TimeUs detachments_seen;                 // What was detached by then is forgotten.
 };
 

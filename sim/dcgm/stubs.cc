@@ -27,16 +27,26 @@ PODGPU_DCGM_STUB(dcgmCreateNvmlInjectionGpu)
 PODGPU_DCGM_STUB(dcgmDeleteMigEntity)
 PODGPU_DCGM_STUB(dcgmDiagSendHeartbeat)
 PODGPU_DCGM_STUB(dcgmGetCacheManagerFieldInfo)
+PODGPU_DCGM_STUB(dcgmFieldGroupGetAll)
+PODGPU_DCGM_STUB(dcgmFieldGroupGetInfo)
 PODGPU_DCGM_STUB(dcgmGetFieldSummary)
 PODGPU_DCGM_STUB(dcgmGetFieldValuesSince)
+PODGPU_DCGM_STUB(dcgmGetGpuChipArchitecture)
 PODGPU_DCGM_STUB(dcgmGetGroupTopology)
 PODGPU_DCGM_STUB(dcgmGetLatestValues)
+PODGPU_DCGM_STUB(dcgmGetLatestValues_v2)
 PODGPU_DCGM_STUB(dcgmGetMultipleValuesForField)
 PODGPU_DCGM_STUB(dcgmGetNvmlInjectFuncCallCount)
 PODGPU_DCGM_STUB(dcgmGetPidInfo)
 PODGPU_DCGM_STUB(dcgmGetValuesSince)
 PODGPU_DCGM_STUB(dcgmGetVgpuDeviceAttributes)
 PODGPU_DCGM_STUB(dcgmGetVgpuInstanceAttributes)
+PODGPU_DCGM_STUB(dcgmGroupGetAllIds)
+PODGPU_DCGM_STUB(dcgmGroupRemoveDevice)
+PODGPU_DCGM_STUB(dcgmGroupRemoveEntity)
+PODGPU_DCGM_STUB(dcgmHealthSet_v2)
+PODGPU_DCGM_STUB(dcgmHostengineIsHealthy)
+PODGPU_DCGM_STUB(dcgmHostengineSetLoggingSeverity)
 PODGPU_DCGM_STUB(dcgmInjectEntityFieldValue)
 PODGPU_DCGM_STUB(dcgmInjectEntityFieldValueToNvml)
 PODGPU_DCGM_STUB(dcgmInjectFieldValue)
@@ -51,6 +61,7 @@ PODGPU_DCGM_STUB(dcgmJobRemoveAll)
 PODGPU_DCGM_STUB(dcgmJobStartStats)
 PODGPU_DCGM_STUB(dcgmJobStopStats)
 PODGPU_DCGM_STUB(dcgmModuleDenylist)
+PODGPU_DCGM_STUB(dcgmModuleGetStatuses)
 PODGPU_DCGM_STUB(dcgmNvswitchGetBackend)
 PODGPU_DCGM_STUB(dcgmPauseTelemetryForDiag)
 PODGPU_DCGM_STUB(dcgmPolicyGet)
@@ -98,7 +109,9 @@ PODGPU_DCGM_STUB(dcgmProfWatchFields)
 #endif
 
 // Without a handle.
+abi::dcgmReturn_t dcgmConnect() { return abi::DCGM_ST_NOT_SUPPORTED; }
 abi::dcgmReturn_t dcgmEngineRun() { return abi::DCGM_ST_NOT_SUPPORTED; }
+abi::dcgmReturn_t dcgmModuleIdToName() { return abi::DCGM_ST_NOT_SUPPORTED; }
 abi::dcgmReturn_t dcgmStatusClear() { return abi::DCGM_ST_NOT_SUPPORTED; }
 abi::dcgmReturn_t dcgmStatusCreate() { return abi::DCGM_ST_NOT_SUPPORTED; }
 abi::dcgmReturn_t dcgmStatusDestroy() { return abi::DCGM_ST_NOT_SUPPORTED; }
@@ -107,6 +120,8 @@ abi::dcgmReturn_t dcgmStatusPopError() { return abi::DCGM_ST_NOT_SUPPORTED; }
 int dcgmErrorGetCategoryByCode(int /*code*/) { return 0; }
 int dcgmErrorGetPriorityByCode(int /*code*/) { return 0; }
 const char* dcgmErrorGetFormatMsgByCode(int /*code*/) { return nullptr; }
+const void* DcgmFieldGetByTag(const char* /*tag*/) { return nullptr; }
+const char* DcgmFieldsGetEntityGroupString(int /*group*/) { return "Unknown"; }
 const void* dcgmGetErrorMeta(int /*code*/) { return nullptr; }
 bool dcgmCpuHierarchyCpuOwnsCore(unsigned int /*core*/, const void* /*cores*/) { return false; }
 

@@ -18,7 +18,6 @@ namespace podgpu::abi {
 using dcgmHandle_t = uintptr_t;    // A connection to an engine.
 using dcgmGpuGrp_t = uintptr_t;    // A group of entities.
 using dcgmFieldGrp_t = uintptr_t;  // A group of field ids.
-using dcgmStatus_t = uintptr_t;    // A list of errors; 0: none wanted.
 
 using DcgmLoggingSeverity_t = int;
 enum : int {
@@ -147,31 +146,6 @@ struct dcgmGroupInfo_v2 {
 static_assert(sizeof(dcgmGroupInfo_v2) == 776 && offsetof(dcgmGroupInfo_v2, entityList) == 264);
 constexpr uint32_t dcgmGroupInfo_version2 = StructVersion<dcgmGroupInfo_v2>(2);
 static_assert(dcgmGroupInfo_version2 == 0x02000308);
-
-// Fields of a field group.
-struct dcgmFieldGroupInfo_v1 {
-  uint32_t version;
-  uint32_t numFieldIds;
-  dcgmFieldGrp_t fieldGroupId;
-  char fieldGroupName[DCGM_MAX_STR_LENGTH];
-  uint16_t fieldIds[DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP];
-};
-static_assert(sizeof(dcgmFieldGroupInfo_v1) == 528 &&
-              offsetof(dcgmFieldGroupInfo_v1, fieldGroupId) == 8 &&
-              offsetof(dcgmFieldGroupInfo_v1, fieldIds) == 272);
-constexpr uint32_t dcgmFieldGroupInfo_version1 = StructVersion<dcgmFieldGroupInfo_v1>(1);
-static_assert(dcgmFieldGroupInfo_version1 == 0x01000210);
-
-// All field groups of an engine.
-struct dcgmAllFieldGroup_v1 {
-  uint32_t version;
-  uint32_t numFieldGroups;
-  dcgmFieldGroupInfo_v1 fieldGroups[DCGM_MAX_NUM_FIELD_GROUPS];
-};
-static_assert(sizeof(dcgmAllFieldGroup_v1) == 33800 &&
-              offsetof(dcgmAllFieldGroup_v1, fieldGroups) == 8);
-constexpr uint32_t dcgmAllFieldGroup_version1 = StructVersion<dcgmAllFieldGroup_v1>(1);
-static_assert(dcgmAllFieldGroup_version1 == 0x01008408);
 
 }  // namespace podgpu::abi
 // NOLINTEND(readability-identifier-naming)

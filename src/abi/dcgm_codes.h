@@ -109,7 +109,6 @@ constexpr int DCGM_MAX_BLOB_LENGTH = 4096;
 constexpr int DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP = 128;  // The client refuses the 128th.
 constexpr int DCGM_GROUP_MAX_ENTITIES_V1 = 64;           // 3.x
 constexpr int DCGM_GROUP_MAX_ENTITIES_V2 = 1024;         // 4.x
-constexpr int DCGM_MAX_NUM_FIELD_GROUPS = 64;
 constexpr int DCGM_MAX_HIERARCHY_INFO = 448;
 constexpr int DCGM_MAX_INSTANCES_PER_GPU = 8;
 constexpr int DCGM_MAX_NUM_CPUS = 8;
@@ -160,11 +159,6 @@ enum : int {
   DcgmEntityStatusDisabled = 6,
   DcgmEntityStatusDetached = 7,
 };
-
-using dcgmChipArchitecture_t =
-    uint32_t;  // 7 Ampere, 8 Ada, 9 Hopper, 10 Blackwell, all ones unknown.
-using dcgmMigProfile_t = int;
-using dcgmMigCreate_t = int;
 
 using dcgmNvLinkLinkState_t = int;
 enum : int {

@@ -98,34 +98,5 @@ constexpr uint32_t dcgmStartEmbeddedV2Params_version3 =
     StructVersion<dcgmStartEmbeddedV2Params_v3>(3);
 static_assert(dcgmStartEmbeddedV2Params_version3 == 0x03000068);
 
-// dcgmHostengineIsHealthy; 0 is healthy.
-struct dcgmHostengineHealth_v1 {
-  uint32_t version;
-  uint32_t overallHealth;
-};
-static_assert(sizeof(dcgmHostengineHealth_v1) == 8 &&
-              offsetof(dcgmHostengineHealth_v1, overallHealth) == 4);
-constexpr uint32_t dcgmHostengineHealth_version1 = StructVersion<dcgmHostengineHealth_v1>(1);
-static_assert(dcgmHostengineHealth_version1 == 0x01000008);
-
-// dcgmHostengineSetLoggingSeverity in 3.x, 4.0 and 4.1: no version word.
-struct dcgmSettingsSetLoggingSeverity_v1 {
-  int targetLogger;  // 0 the log file, 1 syslog.
-  DcgmLoggingSeverity_t targetSeverity;
-};
-static_assert(sizeof(dcgmSettingsSetLoggingSeverity_v1) == 8);
-
-// Parameters of dcgmHostengineSetLoggingSeverity since 4.2.
-struct dcgmSettingsSetLoggingSeverity_v2 {
-  uint32_t version;
-  int targetLogger;
-  DcgmLoggingSeverity_t targetSeverity;
-};
-static_assert(sizeof(dcgmSettingsSetLoggingSeverity_v2) == 12 &&
-              offsetof(dcgmSettingsSetLoggingSeverity_v2, targetSeverity) == 8);
-constexpr uint32_t dcgmSettingsSetLoggingSeverity_version2 =
-    StructVersion<dcgmSettingsSetLoggingSeverity_v2>(2);
-static_assert(dcgmSettingsSetLoggingSeverity_version2 == 0x0200000c);
-
 }  // namespace podgpu::abi
 // NOLINTEND(readability-identifier-naming)
