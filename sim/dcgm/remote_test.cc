@@ -60,13 +60,12 @@ constexpr auto kWithoutRoundTrip =
 // distinct codes.
 std::vector<int> CallEverything(const DcgmBench& bench, int& calls) {
   std::vector<int> codes;
-  for (const std::string_view name : kDcgm4Names) {
-    if (std::ranges::find(kWithoutRoundTrip, name) != kWithoutRoundTrip.end() ||
-        !bench.client().Has(name.data())) {
+  for (const std::string& name : DcgmNames(bench.major())) {
+    if (std::ranges::find(kWithoutRoundTrip, name) != kWithoutRoundTrip.end()) {
       continue;
     }
     void* const none = nullptr;
-    const int code = bench.On(name.data(), none, none, none, none, none);
+    const int code = bench.On(name.c_str(), none, none, none, none, none);
     ++calls;
     if (std::ranges::find(codes, code) == codes.end()) {
       codes.push_back(code);

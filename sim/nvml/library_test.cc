@@ -1,6 +1,4 @@
-// The simulated libnvidia-ml as its clients use it: opened by path, bound by name, in several
-// processes.
-#include <algorithm>
+// The simulated libnvidia-ml as its clients use it: opened by path, bound by name.
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -10,8 +8,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -363,40 +359,6 @@ TEST_F(InitialisedNvmlTest, RefusesHandlesOfAnOldMigLayout) {
   EXPECT_EQ(Call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &device), NVML_ERROR_NOT_FOUND);
   EXPECT_NE(Text("nvmlDeviceGetUUID", Mig(2, 1)), uuid);
   EXPECT_EQ(Text("nvmlDeviceGetUUID", ByIndex(2)).substr(0, 4), "GPU-");
-}
-
-TEST_F(InitialisedNvmlTest, TwoProcessesReadTheSameValues) {
-  const auto all = [this] {
-    std::string text;
-    for (unsigned gpu = 0; gpu < 4; ++gpu) {
-      text += Text("nvmlDeviceGetUUID", ByIndex(gpu)) + "\n";
-    }
-    for (unsigned mig = 0; mig < 3; ++mig) {
-      text += Text("nvmlDeviceGetUUID", Mig(2, mig)) + "\n";
-    }
-    return text;
-  };
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {  // The child has its own count of users, so it initialises again.
-    Call("nvmlInit_v2");
-    const std::string text = all();
-    const ssize_t written = write(ends[1], text.data(), text.size());
-    _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string told;
-  char buffer[4096];
-  for (ssize_t size = 0; (size = read(ends[0], buffer, sizeof buffer)) > 0;) {
-    told.append(buffer, static_cast<size_t>(size));
-  }
-  close(ends[0]);
-  int status = 1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(told, all());
-  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 7);
 }
 
 }  // namespace

@@ -321,8 +321,7 @@ constexpr auto kRows = std::to_array<FaultRow>({
      Claim::kValues,
      true,
      {{{"gpu"}, {"fields"}, {"calls"}, {"for"}}},
-     "values are blank for missing permission, process accounting answers -29; or NVML's `calls` "
-     "answer 4"},
+     "values are blank for missing permission, or NVML's `calls` answer 4"},
     {kNodata,
      "nodata",
      Claim::kValues,

@@ -1,7 +1,7 @@
 // The names of the vendors' calls, for checking the `calls` of a fault.
 //
 // The build makes the lists from the exports of the simulated libraries (sim/nvml/names.txt,
-// sim/dcgm/libdcgm_*.map), without the calls of libdcgm that only look something up in the
+// sim/dcgm/names.txt), without the calls of libdcgm that only look something up in the
 // library's own tables and so cannot fail, hang or be slow.  Constants; any thread.
 #pragma once
 

@@ -1,183 +1,30 @@
-// The names that libdcgm exports, for the test that compares them with the symbol tables of the
-// simulated libraries: the names of DCGM 4.6.0 as its own library lists them, which of them are
-// newer than 3.x, and the names that 4.0 removed.  This list is independent of the linker's lists
-// (sim/dcgm/libdcgm_4.map, sim/dcgm/libdcgm_3.map), so the test notices a name that is missing
-// there.  Constants.
+// The names that libdcgm of a generation exports, as sim/dcgm/names.txt lists them, for tests.
+//
+// The libraries export what their sources define, so the list is independent of them.  The current
+// folder of a test is the root of the repository.
 #pragma once
 
-#include <array>
-#include <string_view>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
 
 namespace podgpu::sim {
 
-inline constexpr auto kDcgm4Names = std::to_array<std::string_view>({
-    "DcgmFieldGetById",
-    "DcgmFieldGetByTag",
-    "DcgmFieldsGetEntityGroupString",
-    "DcgmFieldsInit",
-    "DcgmFieldsTerm",
-    "dcgmActionValidate",
-    "dcgmActionValidate_v2",
-    "dcgmAttachDriver",
-    "dcgmConfigEnforce",
-    "dcgmConfigGet",
-    "dcgmConfigSet",
-    "dcgmConfigSetWorkloadPowerProfile",
-    "dcgmConnect",
-    "dcgmConnect_v2",
-    "dcgmConnect_v3",
-    "dcgmCpuHierarchyCpuOwnsCore",
-    "dcgmCreateFakeEntities",
-    "dcgmCreateMigEntity",
-    "dcgmCreateNvmlInjectionGpu",
-    "dcgmDeleteMigEntity",
-    "dcgmDetachDriver",
-    "dcgmDiagSendHeartbeat",
-    "dcgmDisconnect",
-    "dcgmEmptyCache",
-    "dcgmEngineRun",
-    "dcgmEntitiesGetLatestValues",
-    "dcgmEntityGetLatestValues",
-    "dcgmErrorGetCategoryByCode",
-    "dcgmErrorGetFormatMsgByCode",
-    "dcgmErrorGetPriorityByCode",
-    "dcgmFieldGroupCreate",
-    "dcgmFieldGroupDestroy",
-    "dcgmFieldGroupGetAll",
-    "dcgmFieldGroupGetInfo",
-    "dcgmGetAllDevices",
-    "dcgmGetAllSupportedDevices",
-    "dcgmGetCacheManagerFieldInfo",
-    "dcgmGetCpuHierarchy",
-    "dcgmGetCpuHierarchy_v2",
-    "dcgmGetDeviceAttributes",
-    "dcgmGetDeviceTopology",
-    "dcgmGetDeviceWorkloadPowerProfileInfo",
-    "dcgmGetEntityGroupEntities",
-    "dcgmGetErrorMeta",
-    "dcgmGetFieldSummary",
-    "dcgmGetFieldValuesSince",
-    "dcgmGetGpuChipArchitecture",
-    "dcgmGetGpuInstanceHierarchy",
-    "dcgmGetGpuStatus",
-    "dcgmGetGroupTopology",
-    "dcgmGetLatestValues",
-    "dcgmGetLatestValuesForFields",
-    "dcgmGetLatestValues_v2",
-    "dcgmGetMultipleValuesForField",
-    "dcgmGetNvLinkLinkStatus",
-    "dcgmGetNvLinkP2PStatus",
-    "dcgmGetNvmlInjectFuncCallCount",
-    "dcgmGetPidInfo",
-    "dcgmGetValuesSince",
-    "dcgmGetValuesSince_v2",
-    "dcgmGetVgpuDeviceAttributes",
-    "dcgmGetVgpuInstanceAttributes",
-    "dcgmGroupAddDevice",
-    "dcgmGroupAddEntity",
-    "dcgmGroupCreate",
-    "dcgmGroupDestroy",
-    "dcgmGroupGetAllIds",
-    "dcgmGroupGetInfo",
-    "dcgmGroupRemoveDevice",
-    "dcgmGroupRemoveEntity",
-    "dcgmHealthCheck",
-    "dcgmHealthGet",
-    "dcgmHealthSet",
-    "dcgmHealthSet_v2",
-    "dcgmHostengineEnvironmentVariableInfo",
-    "dcgmHostengineIsHealthy",
-    "dcgmHostengineSetLoggingSeverity",
-    "dcgmHostengineVersionInfo",
-    "dcgmInit",
-    "dcgmInjectEntityFieldValue",
-    "dcgmInjectEntityFieldValueToNvml",
-    "dcgmInjectFieldValue",
-    "dcgmInjectNvmlDevice",
-    "dcgmInjectNvmlDeviceForFollowingCalls",
-    "dcgmInjectedNvmlDeviceReset",
-    "dcgmIntrospectGetHostengineCpuUtilization",
-    "dcgmIntrospectGetHostengineMemoryUsage",
-    "dcgmJobGetStats",
-    "dcgmJobRemove",
-    "dcgmJobRemoveAll",
-    "dcgmJobStartStats",
-    "dcgmJobStopStats",
-    "dcgmMarkModulesReloadable",
-    "dcgmModuleDenylist",
-    "dcgmModuleGetStatuses",
-    "dcgmModuleIdToName",
-    "dcgmMultinodeRequest",
-    "dcgmNvswitchGetBackend",
-    "dcgmPauseTelemetryForDiag",
-    "dcgmPolicyGet",
-    "dcgmPolicyRegister_v2",
-    "dcgmPolicySet",
-    "dcgmPolicyTrigger",
-    "dcgmPolicyUnregister",
-    "dcgmPowerProfileIdToName",
-    "dcgmProfGetSupportedMetricGroups",
-    "dcgmProfPause",
-    "dcgmProfResume",
-    "dcgmRemoveNvmlInjectedGpu",
-    "dcgmResetNvmlInjectFuncCallCount",
-    "dcgmRestoreNvmlInjectedGpu",
-    "dcgmResumeTelemetryForDiag",
-    "dcgmRunDiagnostic",
-    "dcgmRunMnDiagnostic",
-    "dcgmSelectGpusByTopology",
-    "dcgmSetEntityNvLinkLinkState",
-    "dcgmShutdown",
-    "dcgmStartEmbedded",
-    "dcgmStartEmbedded_v2",
-    "dcgmStatusClear",
-    "dcgmStatusCreate",
-    "dcgmStatusDestroy",
-    "dcgmStatusGetCount",
-    "dcgmStatusPopError",
-    "dcgmStopDiagnostic",
-    "dcgmStopEmbedded",
-    "dcgmStopMnDiagnostic",
-    "dcgmUnwatchFieldValue",
-    "dcgmUnwatchFields",
-    "dcgmUpdateAllFields",
-    "dcgmVersionInfo",
-    "dcgmVgpuConfigEnforce",
-    "dcgmVgpuConfigGet",
-    "dcgmVgpuConfigSet",
-    "dcgmWatchFieldValue",
-    "dcgmWatchFields",
-    "dcgmWatchJobFields",
-    "dcgmWatchPidFields",
-    "errorString",
-});
-static_assert(kDcgm4Names.size() == 139);
-
-// Not in 3.x: connection strings, Grace's second hierarchy, peer-to-peer links, the one-callback
-// policy, attaching and detaching, workload power profiles, reloadable modules, multi-node runs.
-inline constexpr auto kLaterThan3Names = std::to_array<std::string_view>({
-    "dcgmAttachDriver",
-    "dcgmConfigSetWorkloadPowerProfile",
-    "dcgmConnect_v3",
-    "dcgmDetachDriver",
-    "dcgmEmptyCache",
-    "dcgmGetCpuHierarchy_v2",
-    "dcgmGetDeviceWorkloadPowerProfileInfo",
-    "dcgmGetNvLinkP2PStatus",
-    "dcgmHostengineEnvironmentVariableInfo",
-    "dcgmMarkModulesReloadable",
-    "dcgmMultinodeRequest",
-    "dcgmPolicyRegister_v2",
-    "dcgmPowerProfileIdToName",
-    "dcgmRunMnDiagnostic",
-    "dcgmStopMnDiagnostic",
-});
-
-inline constexpr auto kOnlyIn3Names = std::to_array<std::string_view>({
-    "dcgmIntrospectToggleState",
-    "dcgmPolicyRegister",
-    "dcgmProfUnwatchFields",
-    "dcgmProfWatchFields",
-});
+inline std::set<std::string> DcgmNames(int major) {
+  std::set<std::string> names;
+  std::ifstream file("sim/dcgm/names.txt");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    int only = major;
+    words >> only;
+    if (name != "#" && (only == major || words.fail())) {
+      names.insert(name);
+    }
+  }
+  return names;
+}
 
 }  // namespace podgpu::sim
