@@ -40,15 +40,6 @@ TEST_P(DcgmCalls, ManualModeSamplesDueFieldsOnlyOnUpdate) {
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(bench->now()));
 }
 
-TEST_P(DcgmCalls, TheShortestPeriodOfTwoGroupsApplies) {
-  const auto bench = Start(kEightGpus);
-  const abi::dcgmFieldGrp_t fields = bench->MakeFieldGroup({150});
-  ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), fields, 10 * kSecondUs), 0);
-  ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), fields, kSecondUs), 0);
-  bench->Tick(3 * kSecondUs + 1);
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(3 * kSecondUs));
-}
-
 TEST_P(DcgmCalls, ValuesSinceAreTheSamplesOfTheWindowAscending) {
   const auto bench = Start(kEightGpus);
   const abi::dcgmGpuGrp_t group = bench->MakeGroupOf(kGpu, 0);

@@ -78,22 +78,6 @@ TEST_P(DcgmFaults, ADetachedGpuIsBlankAndReturns) {
   }
 }
 
-TEST(DcgmFaultsOf4, ABindEventIsPushedWhenItHappens) {  // The field came with 4.5.
-  DcgmBench bench(4, std::string(kEightGpus) + "faults: [{at: 5s, kind: bind_unbind, for: 10s}]\n");
-  bench.Start();
-  const abi::dcgmFieldGrp_t fields = bench.MakeFieldGroup({6});
-  ASSERT_EQ(bench.Watch(abi::DCGM_GROUP_ALL_GPUS, fields), 0);
-  const auto read = [&] { return bench.Read(kGpu, 0, {6})[0]; };
-  EXPECT_EQ(read().status, -14);
-  bench.Tick(8 * kSecondUs);
-  EXPECT_EQ(read().number, 1);
-  EXPECT_EQ(read().ts, bench.Stamp(5 * kSecondUs));
-  bench.Tick(8 * kSecondUs);
-  EXPECT_EQ(read().status, 0);
-  EXPECT_EQ(read().number, 2);
-  EXPECT_EQ(read().ts, bench.Stamp(15 * kSecondUs));
-}
-
 TEST_P(DcgmFaults, ADriverReloadBlanksAllValuesAndResetsCounters) {
   const auto bench = Start(
       "{at: 2s, kind: xid, gpu: 0, number: 31}, {at: 2s, kind: ecc, gpu: 0, error: sbe, count: 3}, "

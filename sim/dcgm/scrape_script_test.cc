@@ -38,7 +38,11 @@ TEST_P(DcgmScript, Row18OnlyExistingEntitiesAreAddedAndOnlyOnce) {
     EXPECT_EQ(bench_->On("dcgmGroupAddEntity", group, kGpu, gpu), 0);
   }
   EXPECT_EQ(bench_->On("dcgmGroupAddEntity", group, kGpu, 0U), -1);
+  EXPECT_EQ(bench_->On("dcgmGroupAddDevice", group, 0U), -1);
   EXPECT_EQ(bench_->On("dcgmGroupAddEntity", group, kGpu, 8U), -1);
+  EXPECT_EQ(bench_->On("dcgmGroupAddEntity", group, kInstance, 0U), -1);
+  EXPECT_EQ(bench_->On("dcgmGroupAddEntity", group, static_cast<int>(abi::DCGM_FE_SWITCH), 0U), -1);
+  EXPECT_EQ(bench_->On("dcgmGroupAddEntity", abi::dcgmGpuGrp_t{99}, kGpu, 0U), -5);
   bench_->Tick(20 * kSecondUs);
   const abi::dcgmGpuGrp_t later = bench_->MakeGroup();
   EXPECT_EQ(bench_->On("dcgmGroupAddEntity", later, kGpu, 5U), -18);
@@ -136,15 +140,12 @@ TEST_P(DcgmScript, Row24TheBindWatcherGetsNothingUntilAGpuIsUnbound) {
   EXPECT_EQ(bench_->Watch(all, fields, 1'000'000, 0, 0), 0);
   EXPECT_EQ(bench_->Read(kGpu, 0, {6})[0].status, -14);
   EXPECT_EQ(bench_->Read(kGpu, 0, {6})[0].ts, 0);
-  std::vector<int64_t> states;
-  int64_t stamp = 0;
-  for (const int64_t step_s : {8, 8}) {
-    bench_->Tick(step_s * kSecondUs);
+  for (const int64_t event : {1, 2}) {  // At 5 s and at 15 s.
+    bench_->Tick(8 * kSecondUs);
     const Seen seen = bench_->Read(kGpu, 0, {6})[0];
-    EXPECT_GT(seen.ts, std::exchange(stamp, seen.ts));
-    states.push_back(seen.number);
+    EXPECT_EQ(seen.number, event);
+    EXPECT_EQ(seen.ts, bench_->Stamp((event * 10 - 5) * kSecondUs));
   }
-  EXPECT_EQ(states, (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(bench_->On("dcgmUnwatchFields", all, fields), -16);
 }
 
