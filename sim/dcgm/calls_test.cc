@@ -1,4 +1,4 @@
-// Other behaviour of the face: modes, limits, callbacks and live data.
+// Other behaviour of the face: limits, callbacks and live data.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -16,10 +16,9 @@ namespace {
 // The parameter is the library's generation.
 class DcgmCalls : public testing::TestWithParam<int> {
  protected:
-  static std::unique_ptr<DcgmBench> Start(std::string_view scenario,
-                                          int mode = abi::DCGM_OPERATION_MODE_AUTO) {
+  static std::unique_ptr<DcgmBench> Start(std::string_view scenario) {
     auto bench = std::make_unique<DcgmBench>(GetParam(), scenario);
-    bench->Start(mode);
+    bench->Start();
     return bench;
   }
 };
@@ -27,18 +26,6 @@ class DcgmCalls : public testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(Generations, DcgmCalls, testing::Values(4, 3), [](const auto& generation) {
   return "so" + std::to_string(generation.param);
 });
-
-TEST_P(DcgmCalls, ManualModeSamplesDueFieldsOnlyOnUpdate) {
-  const auto bench = Start(kEightGpus, abi::DCGM_OPERATION_MODE_MANUAL);
-  ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), bench->MakeFieldGroup({150})), 0);
-  bench->Tick(kSecondUs - 1);
-  EXPECT_EQ(bench->On("dcgmUpdateAllFields", 1), 0);
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(0));
-  bench->Tick(5 * kSecondUs);
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(0));
-  EXPECT_EQ(bench->On("dcgmUpdateAllFields", 1), 0);
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(bench->now()));
-}
 
 TEST_P(DcgmCalls, ValuesSinceAreTheSamplesOfTheWindowAscending) {
   const auto bench = Start(kEightGpus);

@@ -209,11 +209,9 @@ abi::dcgmReturn_t dcgmUnwatchFields(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t 
 }
 
 abi::dcgmReturn_t dcgmUpdateAllFields(abi::dcgmHandle_t handle, int wait) {
+  // All due samples are taken already.
   return Call(handle, __func__, wait != 0 ? Concern::Driver() : Concern(),
-              [&](const Scene& scene) -> int {
-                scene.state.watches.Update(scene.now);
-                return abi::DCGM_ST_OK;
-              });
+              [](const Scene&) -> int { return abi::DCGM_ST_OK; });
 }
 
 abi::dcgmReturn_t dcgmGetValuesSince_v2(  // NOLINT(readability-function-size): the vendor's.

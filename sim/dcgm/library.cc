@@ -83,8 +83,9 @@ int Library::StartEmbedded(abi::dcgmOperationMode_t mode, abi::dcgmHandle_t& han
   if (!initialised_) {
     return abi::DCGM_ST_UNINITIALIZED;
   }
-  if (mode != abi::DCGM_OPERATION_MODE_AUTO && mode != abi::DCGM_OPERATION_MODE_MANUAL) {
-    return abi::DCGM_ST_BADPARAM;
+  if (mode != abi::DCGM_OPERATION_MODE_AUTO) {
+    const bool is_manual = mode == abi::DCGM_OPERATION_MODE_MANUAL;
+    return is_manual ? abi::DCGM_ST_NOT_SUPPORTED : abi::DCGM_ST_BADPARAM;
   }
   if (embedded_ == Embedded::kRunning) {
     return abi::DCGM_ST_OK;
@@ -93,8 +94,7 @@ int Library::StartEmbedded(abi::dcgmOperationMode_t mode, abi::dcgmHandle_t& han
     embedded_ = Embedded::kFailed;
     return abi::DCGM_ST_INIT_ERROR;
   }
-  sessions_[abi::DCGM_EMBEDDED_HANDLE] =
-      std::make_shared<Session>(std::move(run), nullptr, mode == abi::DCGM_OPERATION_MODE_MANUAL);
+  sessions_[abi::DCGM_EMBEDDED_HANDLE] = std::make_shared<Session>(std::move(run), nullptr);
   embedded_ = Embedded::kRunning;
   handle = abi::DCGM_EMBEDDED_HANDLE;
   return abi::DCGM_ST_OK;
@@ -142,7 +142,7 @@ int Library::Connect(const std::string& address, bool is_unix, uint32_t timeout_
   if (link == nullptr) {
     return abi::DCGM_ST_CONNECTION_NOT_VALID;
   }
-  const auto session = std::make_shared<Session>(std::move(run), std::move(link), false);
+  const auto session = std::make_shared<Session>(std::move(run), std::move(link));
   const std::lock_guard lock(mutex_);
   handle = next_handle_++;
   sessions_[handle] = session;

@@ -172,10 +172,9 @@ int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
 
 }  // namespace
 
-Session::Session(std::shared_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link, bool manual)
+Session::Session(std::shared_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link)
     : run_(std::move(run)),
       link_(std::move(link)),
-      manual_(manual),
       state_(MakeState(link_ == nullptr ? run_->Now() : run_->engine_began())),
       generation_(link_ != nullptr ? link_->generation() : 0) {}
 
@@ -183,7 +182,6 @@ std::unique_ptr<SessionState> Session::MakeState(TimeUs began) const {
   const World& world = run_->world();
   const TimeUs now = run_->Now();
   return std::make_unique<SessionState>(
-      manual_,
       EngineStart{.at = began,
                   .has_nvml = world.FaultAt(FaultKind::kNoNvml, now) == nullptr,
                   .gpus = GpuNumbers(world, now, began)},

@@ -31,8 +31,7 @@ struct EngineStart {
 
 // The client's setup, with the engine to which it belongs.
 struct SessionState {
-  SessionState(bool manual, const EngineStart& engine, TimeUs now)
-      : start(engine), watches(manual), detachments_seen(now) {}
+  SessionState(const EngineStart& engine, TimeUs now) : start(engine), detachments_seen(now) {}
   const EngineStart start;
   Groups groups;
   FieldGroups field_groups;
@@ -66,8 +65,8 @@ struct Delivery {
 
 class Session {
  public:
-  // `link` is null for the embedded engine; `manual` is DCGM_OPERATION_MODE_MANUAL.
-  Session(std::shared_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link, bool manual);
+  // `link` is null for the embedded engine.
+  Session(std::shared_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link);
 
   // Makes the round trip of a vendor call and applies the faults on it; a dcgmReturn_t.  Returns 0
   // at once when embedded and without faults.
@@ -100,7 +99,6 @@ class Session {
 
   const std::shared_ptr<RunDirectory> run_;
   const std::shared_ptr<EngineLink> link_;
-  const bool manual_;
   std::mutex mutex_;
   std::unique_ptr<SessionState> state_;  // Guarded by mutex_; never null.
   uint64_t generation_ = 0;              // Guarded by mutex_: the engine of state_.

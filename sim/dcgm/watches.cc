@@ -31,33 +31,33 @@ std::optional<TimeUs> Series::Run::BaseFor(TimeUs t) const {
   return count == 0 ? std::nullopt : std::optional(first + (count - 1) * period);
 }
 
-void Series::Watch(Owner owner, const WatchTerms& terms, TimeUs now, bool manual) {
+void Series::Watch(Owner owner, const WatchTerms& terms, TimeUs now) {
   const bool was_watched = watched();
   watches_[owner] = Bounded(terms);
-  Restart(now, manual, was_watched);
+  Restart(now, was_watched);
 }
 
-void Series::Unwatch(Owner owner, TimeUs now, bool manual) {
+void Series::Unwatch(Owner owner, TimeUs now) {
   if (watches_.erase(owner) != 0) {
-    Restart(now, manual, true);
+    Restart(now, true);
   }
 }
 
-void Series::UnwatchGroup(uint64_t group, TimeUs now, bool manual) {
+void Series::UnwatchGroup(uint64_t group, TimeUs now) {
   if (std::erase_if(watches_, [&](const auto& entry) { return entry.first.first == group; }) != 0) {
-    Restart(now, manual, true);
+    Restart(now, true);
   }
 }
 
-void Series::Drop(bool (*stays)(uint64_t group), TimeUs now, bool manual) {
+void Series::Drop(bool (*stays)(uint64_t group), TimeUs now) {
   if (std::erase_if(watches_, [&](const auto& entry) { return !stays(entry.first.first); }) != 0) {
-    Restart(now, manual, true);
+    Restart(now, true);
   }
 }
 
 // Ends the present run and begins one with the terms of the present watches.  A series that was
 // watched all the time keeps its rhythm: the next sample comes one period after the last.
-void Series::Restart(TimeUs now, bool manual, bool was_watched) {
+void Series::Restart(TimeUs now, bool was_watched) {
   Stop(now);
   if (watches_.empty()) {
     return;
@@ -75,13 +75,8 @@ void Series::Restart(TimeUs now, bool manual, bool was_watched) {
   if (was_watched && !runs_.empty()) {
     first = std::max(now, runs_.back().last + terms_.period_us);
   }
-  if (manual && first > now) {
-    return;
-  }
-  runs_.push_back({.first = first,
-                   .period = terms_.period_us,
-                   .last = manual ? first : kForever,
-                   .fresh = !rates_go_on});
+  runs_.push_back(
+      {.first = first, .period = terms_.period_us, .last = kForever, .fresh = !rates_go_on});
 }
 
 void Series::Stop(TimeUs now) {
@@ -95,27 +90,6 @@ void Series::Stop(TimeUs now) {
   } else {
     run.last = run.first + (count - 1) * run.period;
   }
-  Forget(now);
-}
-
-void Series::Update(TimeUs now) {
-  if (!watched() || (!runs_.empty() && now < runs_.back().last + terms_.period_us)) {
-    return;
-  }
-  if (runs_.empty()) {
-    runs_.push_back({.first = now, .period = terms_.period_us, .last = now, .fresh = true});
-    return;
-  }
-  Run& run = runs_.back();
-  const TimeUs gap = now - run.last;
-  if (run.first == run.last) {
-    run.period = gap;  // The second sample of a run sets its period.
-  }
-  if (run.period == gap) {
-    run.last = now;
-    return;
-  }
-  runs_.push_back({.first = now, .period = terms_.period_us, .last = now, .fresh = false});
   Forget(now);
 }
 
@@ -158,30 +132,21 @@ std::vector<SampleTime> Series::Since(TimeUs since, TimeUs now) const {
 }
 
 void Watches::Watch(Key key, Series::Owner owner, const WatchTerms& terms, TimeUs now) {
-  series_[key].Watch(owner, terms, now, manual_);
+  series_[key].Watch(owner, terms, now);
 }
 
 bool Watches::Unwatch(Series::Owner owner, TimeUs now) {
   bool was_watched = false;
   for (auto& [key, series] : series_) {
     was_watched = series.IsWatchedBy(owner) || was_watched;
-    series.Unwatch(owner, now, manual_);
+    series.Unwatch(owner, now);
   }
   return was_watched;
 }
 
 void Watches::UnwatchGroup(uint64_t group, TimeUs now) {
   for (auto& [key, series] : series_) {
-    series.UnwatchGroup(group, now, manual_);
-  }
-}
-
-void Watches::Update(TimeUs now) {
-  if (!manual_) {
-    return;  // All due samples are taken already.
-  }
-  for (auto& [key, series] : series_) {
-    series.Update(now);
+    series.UnwatchGroup(group, now);
   }
 }
 

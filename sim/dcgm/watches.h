@@ -4,9 +4,8 @@
 // call: no thread samples anything.  A series is a list of runs of evenly spaced times; a run ends
 // when the watches of the series change.  With several watches the shortest period and the longest
 // age apply.  After the last watch has ended its samples stay readable, and a new watch takes its
-// first rate from the newest kept sample.  In manual mode only Update() adds times.  Other code
-// computes the values at these times.  Part of the face: standard library only.  Not thread-safe;
-// the session's lock guards it.
+// first rate from the newest kept sample.  Other code computes the values at these times.  Part of
+// the face: standard library only.  Not thread-safe; the session's lock guards it.
 #pragma once
 
 #include <compare>
@@ -38,14 +37,12 @@ class Series {
   // `owner` is the (group, field group) of the watch.
   using Owner = std::pair<uint64_t, uint64_t>;
 
-  void Watch(Owner owner, const WatchTerms& terms, TimeUs now, bool manual);
-  void Unwatch(Owner owner, TimeUs now, bool manual);
-  void UnwatchGroup(uint64_t group, TimeUs now, bool manual);
+  void Watch(Owner owner, const WatchTerms& terms, TimeUs now);
+  void Unwatch(Owner owner, TimeUs now);
+  void UnwatchGroup(uint64_t group, TimeUs now);
   bool IsWatchedBy(Owner owner) const { return watches_.contains(owner); }
   // Ends all watches except those of the groups for which `stays` returns true.
-  void Drop(bool (*stays)(uint64_t group), TimeUs now, bool manual);
-  // Manual mode: takes a sample at `now` if the period has passed.
-  void Update(TimeUs now);
+  void Drop(bool (*stays)(uint64_t group), TimeUs now);
 
   std::optional<SampleTime> Latest(TimeUs now) const;
   // Kept samples taken in [since, now], ascending.
@@ -63,7 +60,7 @@ class Series {
     // The newest sample from which a rate up to `t` can be taken.
     std::optional<TimeUs> BaseFor(TimeUs t) const;
   };
-  void Restart(TimeUs now, bool manual, bool was_watched);
+  void Restart(TimeUs now, bool was_watched);
   void Stop(TimeUs now);
   void Forget(TimeUs now);
 
@@ -77,8 +74,6 @@ class Watches {
  public:
   using Key = std::pair<EntityKey, uint16_t>;  // Global fields belong to entity (NONE, 0).
 
-  explicit Watches(bool manual) : manual_(manual) {}
-
   void Watch(Key key, Series::Owner owner, const WatchTerms& terms, TimeUs now);
   // False when `owner` has no watch.
   bool Unwatch(Series::Owner owner, TimeUs now);
@@ -90,19 +85,17 @@ class Watches {
   void Drop(Predicate&& is_meant, bool (*stays)(uint64_t group), TimeUs now) {
     for (auto& [key, series] : series_) {
       if (is_meant(key.first)) {
-        series.Drop(stays, now, manual_);
+        series.Drop(stays, now);
       }
     }
     std::erase_if(series_, [&](const auto& entry) {
       return is_meant(entry.first.first) && !entry.second.watched();
     });
   }
-  void Update(TimeUs now);
   // Null when it was never watched.
   const Series* Find(const Key& key) const;
 
  private:
-  const bool manual_;
   std::map<Key, Series> series_;
 };
 

@@ -24,7 +24,7 @@ std::vector<TimeUs> Times(const std::vector<SampleTime>& samples) {
 
 TEST(Series, SampleTimesFollowFromStartAndPeriod) {
   Series series;
-  series.Watch(kOne, Every(kSecondUs), 250, false);
+  series.Watch(kOne, Every(kSecondUs), 250);
   struct Row {
     TimeUs now, sample;
   };
@@ -39,8 +39,8 @@ TEST(Series, SampleTimesFollowFromStartAndPeriod) {
 TEST(Series, SampleTimesDoNotDependOnTheOrderOrNumberOfCalls) {
   Series asked_often;
   Series asked_once;
-  asked_often.Watch(kOne, Every(kSecondUs), 0, false);
-  asked_once.Watch(kOne, Every(kSecondUs), 0, false);
+  asked_often.Watch(kOne, Every(kSecondUs), 0);
+  asked_once.Watch(kOne, Every(kSecondUs), 0);
   for (TimeUs t = 100 * kSecondUs; t > 0; t -= 333) {
     asked_often.Latest(t);
   }
@@ -49,7 +49,7 @@ TEST(Series, SampleTimesDoNotDependOnTheOrderOrNumberOfCalls) {
 
 TEST(Series, OnlyTheFirstSampleOfAWatchHasNoPreviousOne) {
   Series series;
-  series.Watch(kOne, Every(kSecondUs), 0, false);
+  series.Watch(kOne, Every(kSecondUs), 0);
   EXPECT_FALSE(series.Latest(kSecondUs - 1)->previous.has_value());
   EXPECT_EQ(series.Latest(kSecondUs)->previous, 0);
   EXPECT_EQ(series.Latest(5 * kSecondUs)->previous, 4 * kSecondUs);
@@ -57,41 +57,41 @@ TEST(Series, OnlyTheFirstSampleOfAWatchHasNoPreviousOne) {
 
 TEST(Series, TheShortestPeriodOfSeveralWatchesAppliesFromTheLastSample) {
   Series series;
-  series.Watch(kOne, Every(10 * kSecondUs), 0, false);
-  series.Watch(kOther, Every(kSecondUs), 12 * kSecondUs + 5, false);
+  series.Watch(kOne, Every(10 * kSecondUs), 0);
+  series.Watch(kOther, Every(kSecondUs), 12 * kSecondUs + 5);
   // 10 s was the last sample of the slow watch; for the fast watch it is one period old.
   EXPECT_EQ(series.Latest(12 * kSecondUs + 5)->t, 12 * kSecondUs + 5);
   EXPECT_EQ(series.Latest(12 * kSecondUs + 5)->previous, 10 * kSecondUs);
   EXPECT_EQ(series.Latest(14 * kSecondUs)->t, 13 * kSecondUs + 5);
-  series.Unwatch(kOther, 14 * kSecondUs, false);
+  series.Unwatch(kOther, 14 * kSecondUs);
   EXPECT_EQ(series.Latest(23 * kSecondUs)->t, 13 * kSecondUs + 5);
   EXPECT_EQ(series.Latest(24 * kSecondUs)->t, 23 * kSecondUs + 5);
 }
 
 TEST(Series, ASecondWatchOfTheSamePeriodKeepsTheRhythm) {
   Series series;
-  series.Watch(kOne, Every(kSecondUs), 100, false);
-  series.Watch(kOther, Every(kSecondUs), 300'000, false);
+  series.Watch(kOne, Every(kSecondUs), 100);
+  series.Watch(kOther, Every(kSecondUs), 300'000);
   EXPECT_EQ(series.Latest(900'000)->t, 100);
   EXPECT_EQ(series.Latest(2 * kSecondUs + 99)->t, kSecondUs + 100);
-  series.Unwatch(kOne, 2 * kSecondUs, false);
+  series.Unwatch(kOne, 2 * kSecondUs);
   EXPECT_EQ(series.Latest(2 * kSecondUs + 100)->t, 2 * kSecondUs + 100);
 }
 
 TEST(Series, TheLastSampleStaysAfterTheLastWatchEnds) {
   Series series;
-  series.Watch(kOne, Every(kSecondUs), 0, false);
-  series.Unwatch(kOne, 2 * kSecondUs + 1, false);
-  series.Unwatch(kOne, 3 * kSecondUs, false);
+  series.Watch(kOne, Every(kSecondUs), 0);
+  series.Unwatch(kOne, 2 * kSecondUs + 1);
+  series.Unwatch(kOne, 3 * kSecondUs);
   EXPECT_FALSE(series.watched());
   EXPECT_EQ(series.Latest(100 * kSecondUs)->t, 2 * kSecondUs);
 }
 
 TEST(Series, WatchingAgainSamplesAtOnceAndTakesItsFirstRateFromAKeptSample) {
   Series series;
-  series.Watch(kOne, Every(kSecondUs), 0, false);
-  series.UnwatchGroup(kOne.first, 2 * kSecondUs, false);
-  series.Watch(kOne, Every(kSecondUs), 2 * kSecondUs + 7, false);
+  series.Watch(kOne, Every(kSecondUs), 0);
+  series.UnwatchGroup(kOne.first, 2 * kSecondUs);
+  series.Watch(kOne, Every(kSecondUs), 2 * kSecondUs + 7);
   EXPECT_EQ(series.Latest(2 * kSecondUs + 7)->t, 2 * kSecondUs + 7);
   EXPECT_EQ(series.Latest(2 * kSecondUs + 7)->previous, kSecondUs)
       << "the sample 7 us ago is too recent";
@@ -100,16 +100,15 @@ TEST(Series, WatchingAgainSamplesAtOnceAndTakesItsFirstRateFromAKeptSample) {
 
 TEST(Series, AWatchAfterTheKeptSamplesExpiredHasNoFirstRate) {
   Series series;
-  series.Watch(kOne, Every(kSecondUs), 0, false);
-  series.Unwatch(kOne, 2 * kSecondUs, false);
-  series.Watch(kOne, Every(kSecondUs), 603 * kSecondUs, false);
+  series.Watch(kOne, Every(kSecondUs), 0);
+  series.Unwatch(kOne, 2 * kSecondUs);
+  series.Watch(kOne, Every(kSecondUs), 603 * kSecondUs);
   EXPECT_FALSE(series.Latest(603 * kSecondUs)->previous.has_value());
 }
 
 TEST(Series, SinceListsKeptSamplesAscending) {
   Series series;
-  series.Watch(kOne, {.period_us = kSecondUs, .keep_age_us = 3 * kSecondUs, .keep_samples = 0}, 0,
-               false);
+  series.Watch(kOne, {.period_us = kSecondUs, .keep_age_us = 3 * kSecondUs, .keep_samples = 0}, 0);
   EXPECT_EQ(Times(series.Since(0, 2 * kSecondUs)),
             (std::vector<TimeUs>{0, kSecondUs, 2 * kSecondUs}));
   EXPECT_EQ(Times(series.Since(kSecondUs + 1, 2 * kSecondUs)),
@@ -122,55 +121,24 @@ TEST(Series, SinceListsKeptSamplesAscending) {
 
 TEST(Series, SinceIsLimitedByTheNumberOfSamples) {
   Series series;
-  series.Watch(kOne, {.period_us = kSecondUs, .keep_age_us = 60 * kSecondUs, .keep_samples = 2}, 0,
-               false);
+  series.Watch(kOne, {.period_us = kSecondUs, .keep_age_us = 60 * kSecondUs, .keep_samples = 2}, 0);
   EXPECT_EQ(Times(series.Since(0, 10 * kSecondUs)),
             (std::vector<TimeUs>{9 * kSecondUs, 10 * kSecondUs}));
 }
 
 TEST(Series, SinceCrossesAChangeOfPeriod) {
   Series series;
-  series.Watch(kOne, Every(2 * kSecondUs), 0, false);
-  series.Watch(kOther, Every(kSecondUs), 2 * kSecondUs, false);
+  series.Watch(kOne, Every(2 * kSecondUs), 0);
+  series.Watch(kOther, Every(kSecondUs), 2 * kSecondUs);
   const std::vector<SampleTime> samples = series.Since(0, 4 * kSecondUs);
   EXPECT_EQ(Times(samples), (std::vector<TimeUs>{0, 2 * kSecondUs, 3 * kSecondUs, 4 * kSecondUs}));
   EXPECT_EQ(samples[2].previous, 2 * kSecondUs);
 }
 
-TEST(Series, ManualModeSamplesOnUpdateOnceThePeriodHasPassed) {
-  Series series;
-  series.Watch(kOne, Every(kSecondUs), 0, true);
-  EXPECT_EQ(series.Latest(5 * kSecondUs)->t, 0);
-  series.Update(kSecondUs - 1);
-  EXPECT_EQ(series.Latest(5 * kSecondUs)->t, 0);
-  series.Update(kSecondUs + 3);
-  EXPECT_EQ(series.Latest(5 * kSecondUs)->t, kSecondUs + 3);
-  EXPECT_EQ(series.Latest(5 * kSecondUs)->previous, 0);
-  series.Update(5 * kSecondUs);
-  series.Update(9 * kSecondUs);
-  EXPECT_EQ(Times(series.Since(0, 10 * kSecondUs)),
-            (std::vector<TimeUs>{0, kSecondUs + 3, 5 * kSecondUs, 9 * kSecondUs}));
-}
-
-TEST(Series, ManualModeWithoutAWatchTakesNoSamples) {
-  Series series;
-  series.Update(kSecondUs);
-  EXPECT_FALSE(series.Latest(kSecondUs).has_value());
-}
-
-TEST(Watches, AutomaticModeHasNothingToUpdate) {
-  const Watches::Key key = {{1, 0}, 150};
-  Watches watches(false);
-  watches.Watch(key, kOne, Every(kSecondUs), 0);
-  watches.Update(kSecondUs / 2);
-  EXPECT_EQ(watches.Find(key)->Latest(kSecondUs / 2)->t, 0);
-  EXPECT_EQ(watches.Find({{1, 1}, 150}), nullptr);
-}
-
 TEST(Watches, UnwatchEndsOnlyTheOwnersWatches) {
   const Watches::Key first = {{1, 0}, 150};
   const Watches::Key second = {{1, 1}, 150};
-  Watches watches(false);
+  Watches watches;
   watches.Watch(first, kOne, Every(kSecondUs), 0);
   watches.Watch(second, kOther, Every(kSecondUs), 0);
   watches.Unwatch(kOne, kSecondUs);

@@ -108,9 +108,9 @@ class DcgmBench {
   }
 
   // Starts the embedded engine.
-  void Start(int mode = abi::DCGM_OPERATION_MODE_AUTO) {
+  void Start() {
     ASSERT_EQ(Call("dcgmInit"), 0);
-    ASSERT_EQ(Call("dcgmStartEmbedded", mode, &handle), 0);
+    ASSERT_EQ(Call("dcgmStartEmbedded", abi::DCGM_OPERATION_MODE_AUTO, &handle), 0);
   }
 
   template <typename... Arguments>
