@@ -69,6 +69,7 @@ TEST(ParseDeviceId, ParsesTheIdsOfEveryPlugin) {
       {"0/vgpu", "index 0"},
       {"3", "index 3"},
       {"2f1c9a04-7d1b-4b6a-9d6e-0a1b2c3d4e5f", "gpu 2f1c9a04-7d1b-4b6a-9d6e-0a1b2c3d4e5f"},
+      {"2f1c9a04-7d1b-4b6a-9d6e-0a1b2c3d4e5f::", "gpu 2f1c9a04-7d1b-4b6a-9d6e-0a1b2c3d4e5f"},
       {"GPU-x", "gpu GPU-x"},
       {"MIG-x::7", "mig MIG-x #7"},
       // No known form.

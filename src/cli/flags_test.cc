@@ -432,6 +432,7 @@ TEST(Flags, TheHostnameLabelFollowsTheModeOfOperation) {
       {{"-r", "/run/dcgm/engine.sock"}, {}, "system"},
       {{"-r", "::1"}, {}, "system"},
       {{"-k", "-r", "example.com:5555"}, {{"NODE_NAME", "node-a"}}, "node-a"},
+      {{"-k", "-r", "example.com:5555"}, {}, "system"},
       {{"-n"}, {{"NODE_NAME", "node-a"}}, ""},
   };
   for (const Case& row : cases) {
@@ -484,8 +485,8 @@ TEST(Flags, AcceptFlagsOfDcgmExporterWithoutEffectAndWarn) {
   ASSERT_TRUE(idle.ok()) << idle.status();
   const std::vector<std::string> warnings = FlagWarnings(*idle);
   ASSERT_EQ(warnings.size(), 2U);
-  EXPECT_TRUE(
-      warnings[0].starts_with("--fake-gpus has no effect: podgpu does not simulate devices"));
+  EXPECT_EQ(warnings[0].find("--fake-gpus has no effect: podgpu does not simulate devices"), 0U);
+  EXPECT_TRUE(warnings[1].starts_with("--enable-pprof has no effect"));
 }
 
 TEST(Flags, RequireALogLevelOfDcgmForItsLog) {

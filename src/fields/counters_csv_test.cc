@@ -36,6 +36,9 @@ TEST(CountersCsv, AcceptsEveryValidForm) {
             "\ttab kept"},
            {"DCGM_FI_UNKNOWN,gauge,# not a comment", 1, "DCGM_FI_UNKNOWN", "gauge",
             "# not a comment"},
+           {"DCGM_FI_DEV_GPU_TEMP,label,two\n#", 1, "DCGM_FI_DEV_GPU_TEMP", "label", "two"},
+           {"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS,gauge,", 1, "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS",
+            "gauge", ""},
            {"DCGM_FI_DEV_GPU_TEMP,gauge,bad \xff byte", 1, "DCGM_FI_DEV_GPU_TEMP", "gauge",
             "bad \xEF\xBF\xBD byte"}}) {
     const Counters parsed = MustParse(c.content);
@@ -84,14 +87,26 @@ TEST(CountersCsv, RefusesInvalidLinesWithOneCompleteMessage) {
            {" ", "counters.csv:1: 1 column, must be 3: field, type, help. Add the missing columns"},
            {" # x",
             "counters.csv:1: 1 column, must be 3: field, type, help. Add the missing columns"},
+           {"\t#",
+            "counters.csv:1: 1 column, must be 3: field, type, help. Add the missing columns"},
+           {"DCGM_FI_DEV_GPU_TEMP\t,gauge,x",
+            "counters.csv:1: unknown field \"DCGM_FI_DEV_GPU_TEMP \"; nearest is "
+            "DCGM_FI_DEV_GPU_TEMP. Correct the line"},
            {"DCGM_FI_DEV_GPU_TEMP,gauge",
             "counters.csv:1: 2 columns, must be 3: field, type, help. Add the missing columns"},
            {"DCGM_FI_DEV_GPU_TEMP,gauge,hot, very", "counters.csv:1: 4 #"},
            {"DCGM_FI_DEV_GPU_TEMP,Gauge,x",
             "counters.csv:1: unknown type \"Gauge\" of DCGM_FI_DEV_GPU_TEMP; @"},
+           {"DCGM_FI_DEV_GPU_TEMP,gauge\t,x",
+            "counters.csv:1: unknown type \"gauge \" of DCGM_FI_DEV_GPU_TEMP; @"},
+           {"DCGM_FI_DEV_GPU_TEMP,untyped,x",
+            "counters.csv:1: unknown type \"untyped\" of DCGM_FI_DEV_GPU_TEMP; @"},
            {"DCGM_FI_DEV_GPU_TEMP,,x",
             "counters.csv:1: unknown type \"\" of DCGM_FI_DEV_GPU_TEMP; @"},
            {"DCGM_FI_DEV_GPU_TEMP,gauge, \"x\"",
+            "counters.csv:1: a quotation mark inside an unquoted column. Quote the whole column, "
+            "directly after the comma, and write the mark twice"},
+           {"DCGM_FI_DEV_GPU_TEMP,gauge,a \"b\" c",
             "counters.csv:1: a quotation mark inside an unquoted column. Quote the whole column, "
             "directly after the comma, and write the mark twice"},
            {"\nDCGM_FI_DEV_GPU_TEMP,gauge,\"x\" \n",
@@ -244,6 +259,7 @@ TEST(ShippedCounters, AreInTheProgram) {
     EXPECT_EQ(list.bytes, Shipped(std::string(list.name))) << list.name;
     EXPECT_EQ(BuiltInListFor("/etc/dcgm-exporter/" + std::string(list.name)).value().csv,
               list.bytes);
+    EXPECT_TRUE(MustParse(list.bytes).warnings.empty()) << list.name;
   }
   EXPECT_EQ(DefaultCountersCsv(), Shipped("default-counters.csv"));
   EXPECT_FALSE(BuiltInListFor("/etc/dcgm-exporter/").has_value());

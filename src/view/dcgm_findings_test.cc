@@ -185,6 +185,7 @@ TEST(DcgmFindings, NameTheStateOfEachPathToAPeer) {
   for (int32_t peer = 1; peer < 8; ++peer) {
     node.grid.findings.peers[static_cast<size_t>(peer)] = peer - 1;
   }
+  node.grid.findings.peers[8] = 77;  // From GPU 1 to GPU 0.
   const std::string lines = node.Lines();
   const char* names[] = {"OK",
                          "ChipsetNotSupported",
@@ -198,6 +199,7 @@ TEST(DcgmFindings, NameTheStateOfEachPathToAPeer) {
     expected += "DCGM_EXP_P2P_STATUS{gpu=\"0\",link_status=\"" + std::string(names[i]) +
                 "\",peer_gpu=\"" + std::to_string(i + 1) + "\"} " + std::to_string(i) + "\n";
   }
+  expected += "DCGM_EXP_P2P_STATUS{gpu=\"1\",link_status=\"Unknown\",peer_gpu=\"0\"} 77\n";
   EXPECT_TRUE(lines.starts_with(expected)) << lines;
   EXPECT_EQ(std::ranges::count(lines, '\n'), 56) << "none to itself";
 }

@@ -252,17 +252,19 @@ TEST(DcgmView, OrdersMetricsByFieldIdThenName) {
 TEST(DcgmView, SortsLabelFieldsByNameAndOmitsBlankOnes) {
   Node node(MakeTopology(1, 0),
             "DCGM_FI_DRIVER_VERSION,label,\nDCGM_FI_DEV_SERIAL,label,\nDCGM_FI_DEV_BRAND,label,\n"
-            "DCGM_FI_DEV_POWER_MGMT_LIMIT,label,\nDCGM_FI_DEV_MINOR_NUMBER,label,\n" +
+            "DCGM_FI_DEV_POWER_MGMT_LIMIT,label,\nDCGM_FI_DEV_MINOR_NUMBER,label,\n"
+            "DCGM_FI_DEV_UUID,label,\n" +
                 std::string(kTempCsv));
   node.SetDriverVersion();
   node.Set(150, 0, Value::OfInt64(1));
   node.Set(51, 0, Value::OfText(node.grid.InternText("Tesla \"x\"")));
+  node.Set(54, 0, Value::OfText(node.grid.InternText("")));  // An empty text is a value.
   node.Set(160, 0, Value::OfDouble(700));
   node.Set(55, 0, Value::OfInt64(3));
   EXPECT_EQ(Count(node.Page(),
                   "hostname=\"node-a\",DCGM_FI_DEV_BRAND=\"Tesla \\\"x\\\"\","
                   "DCGM_FI_DEV_MINOR_NUMBER=\"3\",DCGM_FI_DEV_POWER_MGMT_LIMIT=\"700.000000\","
-                  "DCGM_FI_DRIVER_VERSION=\"580.95.05\"} 1\n"),
+                  "DCGM_FI_DEV_UUID=\"\",DCGM_FI_DRIVER_VERSION=\"580.95.05\"} 1\n"),
             1U);
 }
 

@@ -1,10 +1,9 @@
-// The ten lines of the compatibility checklist, each as an operator sees it: command line, files,
-// the page of a real process.  conformance_lines.cc gives the test of each line.
+// Lines of the compatibility checklist as an operator sees them: command line, page, real process.
+// conformance_lines.cc gives the test of each line; those of the others are in the rooms.
 #include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,8 +14,6 @@
 #include "abi/dcgm_links.h"
 #include "cli/flag_table.h"
 #include "cli/flags.h"
-#include "fields/counters_csv.h"
-#include "fields/field.h"
 #include "tests/conformance/upstream_flags.h"
 #include "tests/e2e/failure_fixture.h"
 #include "tests/page_node.h"
@@ -63,179 +60,42 @@ TEST(Checklist, Line01FlagsAndEnvironment) {
   EXPECT_EQ(ParseFlags({}, Unset)->source.address, "");
 }
 
-TEST(Checklist, Line02CountersFiles) {
-  for (const char* rejected : {
-           "DCGM_FI_DEV_GPU_TEMP,gauge\n",
-           "DCGM_FI_DEV_GPU_TEMP,gauge,t,more\n",
-           "DCGM_FI_DEV_GPU_TEMP,gauge,t\nDCGM_FI_DEV_GPU_UTIL,gauge\n",
-           "DCGM_FI_DEV_GPU_TEMP,gauge,a \"quoted\" word\n",
-           "DCGM_FI_DEV_GPU_TEMP,gauge, \"after a blank\"\n",
-           "   \n",
-           " # not a comment\n",
-           "DCGM_FI_DEV_NOT_THERE,gauge,t\n",
-           "dcgm_fi_dev_gpu_temp,gauge,t\n",
-           "DCGM_FI_DEV_GPU_TEMP,Gauge,t\n",
-           "DCGM_FI_DEV_GPU_TEMP,untyped,t\n",
-       }) {
-    EXPECT_FALSE(ParseCounters(rejected, "file.csv").ok()) << rejected;
-  }
-  for (const char* accepted : {
-           "",
-           "# only a comment\n\n",
-           "DCGM_FI_DEV_GPU_TEMP , gauge , t\r\n",
-           "DCGM_FI_DEV_GPU_TEMP,histogram,\"a, b and \"\"c\"\"\"\n",
-           "dcgm_gpu_temp,summary,t\n",
-           "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS,gauge,t\n",
-           "DCGM_EXP_XID_ERRORS_COUNT,anything,t\n",
-       }) {
-    EXPECT_TRUE(ParseCounters(accepted, "file.csv").ok()) << accepted;
-  }
-  for (const Field& field : Catalogue()) {  // Every name of every header.
-    const std::string line = std::string(field.name) + ",gauge,h\n";
-    EXPECT_TRUE(ParseCounters(line, "file.csv").ok()) << line;
-  }
-  for (const LegacyName& legacy : LegacyNames()) {
-    const StatusOr<Counters> counters =
-        ParseCounters(std::string(legacy.name) + ",gauge,h\n", "file.csv");
-    ASSERT_TRUE(counters.ok()) << legacy.name;
-    EXPECT_EQ(counters->counters.at(0).field->id, legacy.id) << legacy.name;
-    EXPECT_EQ(counters->counters.at(0).name, legacy.name);
-  }
-  PageNode node(1);  // Profiling fields that the GPU lacks are skipped.
-  node.dcgm.profiling_fields = {};
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 150, 42);
-  EXPECT_EQ(
-      node.Rows("DCGM_FI_PROF_GR_ENGINE_ACTIVE,gauge,p\nDCGM_FI_DEV_GPU_TEMP,gauge,t\n", "DCGM_FI_")
-          .size(),
-      1U);
-}
-
-TEST(Checklist, Line03RowsByteForByte) {
-  PageNode node(1);
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 150, 34);
-  node.dcgm.SetDouble(abi::DCGM_FE_GPU, 0, 155, 72.1234567);
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 251, abi::DCGM_INT64_BLANK);
-  const std::string labels =
-      R"({gpu="0",UUID="GPU-11111111-1111-1111-1111-111111111111",pci_bus_id="00000000:1B:00.0",)"
-      R"(device="nvidia0",modelName="NVIDIA H100 80GB HBM3",hostname="node-a",)"
-      R"(DCGM_FI_DRIVER_VERSION="580.95.05"} )";
-  EXPECT_EQ(node.Page("DCGM_FI_DEV_POWER_USAGE,gauge,power\nDCGM_FI_DRIVER_VERSION,label,d\n"
-                      "DCGM_FI_DEV_FB_FREE,gauge,free\nDCGM_FI_DEV_GPU_TEMP,gauge,temp\n"),
-            "# HELP DCGM_FI_DEV_GPU_TEMP temp\n# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n"
-            "DCGM_FI_DEV_GPU_TEMP" +
-                labels +
-                "34\n"
-                "# HELP DCGM_FI_DEV_POWER_USAGE power\n# TYPE DCGM_FI_DEV_POWER_USAGE gauge\n"
-                "DCGM_FI_DEV_POWER_USAGE" +
-                labels + "72.123457\n");
-}
-
 TEST(Checklist, Line04OrderOfGroups) {
   PageNode node(1);
   node.dcgm.links_up = {{0, {0}}};
-  node.dcgm.switches = {{0, {}}};
-  node.dcgm.cpus = {{0, {17}}};
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 150, 1);
-  node.dcgm.SetInt64(abi::DCGM_FE_SWITCH, 0, 858, 1);
+  node.dcgm.switches = {{0, {5}}};
+  node.dcgm.cpus = {{0, {17, 18}}};
+  node.dcgm.gpus[0].pci_bus_id = "";
+  node.options.hostname = "h";
+  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 150, 42);
+  node.dcgm.SetInt64(abi::DCGM_FE_SWITCH, 0, 858, 38);
   node.dcgm.SetInt64(abi::DCGM_FE_LINK, abi::LinkEntityId(abi::DCGM_FE_GPU, 0, 0), 780, 1);
-  node.dcgm.SetDouble(abi::DCGM_FE_CPU, 0, 1100, 1);
-  node.dcgm.SetDouble(abi::DCGM_FE_CPU_CORE, 17, 1100, 1);
-  std::vector<std::string> kinds;
-  for (const std::string& row :
-       node.Rows("DCGM_FI_DEV_CPU_UTIL_TOTAL,gauge,x\nDCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX,"
-                 "counter,x\nDCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT,gauge,x\n"
-                 "DCGM_FI_DEV_GPU_TEMP,gauge,x\n",
-                 "DCGM_FI_")) {
-    const size_t begin = row.find('{') + 1;
-    kinds.push_back(row.substr(begin, row.find('=') - begin));
-  }
-  EXPECT_EQ(kinds, (std::vector<std::string>{"gpu", "nvswitch", "nvlink", "cpu", "cpucore"}));
-}
-
-TEST(Checklist, Line05HostnameLabel) {
-  struct Case {
-    std::vector<std::string> arguments;
-    std::string_view expected;
-  };
-  for (const Case& row : {Case{{}, ",Hostname=\"node-a\"}"},
-                          {{"--hostname-label=hostname"}, ",hostname=\"node-a\"}"},
-                          {{"-n"}, "HBM3\"}"},
-                          {{"--no-hostname=true"}, "HBM3\"}"}}) {
-    const auto environment = [](const std::string& name) {
-      return name == "NODE_NAME" ? std::optional<std::string>("node-a") : std::nullopt;
-    };
-    const StatusOr<NodeCommand> command = ParseFlags(row.arguments, environment);
-    ASSERT_TRUE(command.ok()) << command.status();
-    PageNode node(1);
-    node.options = command->exporter.view;
-    node.options.hostname = HostnameLabelValue(*command, environment, "system-name");
-    node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 150, 1);
-    const auto rows = node.Rows("DCGM_FI_DEV_GPU_TEMP,gauge,x\n", "DCGM_FI_");
-    ASSERT_EQ(rows.size(), 1U);
-    EXPECT_NE(rows[0].find(row.expected), std::string::npos) << rows[0];
-  }
-}
-
-TEST(Checklist, Line06OwnersOfDevices) {
-  PageNode node(2);
-  node.options.kubernetes = true;
-  node.options.hostname = "";
-  node.dcgm.gpus[1].mig_enabled = true;
-  node.dcgm.instances = {{7, 1, 3, "1g.10gb", {{7, 0}}}};
-  node.nvml.gpus[1].mig_devices = {{true, 3, 0, "MIG-aaaaaaaa-0000-0000-0000-000000000003"}};
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 252, 1);
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU_I, 7, 252, 2);
-  const auto rows_with = [&](const std::string& id, const std::string& resource) {
-    node.allocations = {Given("ml", "train-0", "main", id, resource)};
-    return node.Rows("DCGM_FI_DEV_FB_USED,gauge,u\n", "DCGM_FI_");
-  };
-  const std::string pod = R"(,container="main",namespace="ml",pod="train-0"} )";
-  const std::string gpu = node.dcgm.gpus[0].uuid;
-  for (const std::string& id :
-       {gpu, gpu + "::0", gpu + "::", std::string("nvidia0"), std::string("nvidia0/vgpu2")}) {
-    const auto rows = rows_with(id, "nvidia.com/gpu");
-    ASSERT_EQ(rows.size(), 2U) << id;
-    EXPECT_TRUE(rows[0].ends_with(pod + "1")) << rows[0];
-    EXPECT_EQ(rows[1].find("pod="), std::string::npos) << "a row has no empty labels";
-  }
-  for (const std::string& id : {std::string("MIG-aaaaaaaa-0000-0000-0000-000000000003"),
-                                "MIG-" + node.dcgm.gpus[1].uuid + "/3/0",
-                                std::string("nvidia1/gi3"), std::string("nvidia1/gi3/vgpu1")}) {
-    const auto rows = rows_with(id, "nvidia.com/mig-1g.10gb");
-    ASSERT_EQ(rows.size(), 2U) << id;
-    EXPECT_EQ(rows[0].find("pod="), std::string::npos) << "the row of an unused GPU stays";
-    EXPECT_TRUE(rows[1].ends_with(pod + "2")) << rows[1];
-  }
-}
-
-TEST(Checklist, Line07VirtualGpus) {
-  PageNode node(2);
-  node.options.kubernetes = true;
-  node.options.virtual_gpus = true;
-  node.options.hostname = "";
-  node.join.pod_labels = LabelAllowlist::Compile({}).value();
-  const std::string gpu = node.dcgm.gpus[0].uuid;
-  node.allocations = {Given("ml", "a", "main", gpu + "::0"), Given("ml", "b", "main", gpu + "::1")};
-  ApiObjects pods;
-  pods["ml/a"].uid = "uid-a";
-  pods["ml/a"].labels = {{"team", "x"}};
-  pods["ml/b"].uid = "uid-b";
-  node.facts.api_pods = std::make_shared<const ApiObjects>(std::move(pods));
-  node.pod_slots = {{{203, 0, "ml", "a"}, 0}, {{203, 0, "ml", "b"}, 1}};
-  node.pod_values = {Value::OfInt64(62), Value::OfInt64(0)};
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 150, 50);
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 203, 80);
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 1, 150, 30);
-  std::vector<std::string> ends;
-  for (const std::string& row :
-       node.Rows("DCGM_FI_DEV_GPU_TEMP,gauge,t\nDCGM_FI_DEV_GPU_UTIL,gauge,u\n", "DCGM_FI_")) {
-    ends.push_back(row.substr(row.find("HBM3\"") + 5));
-  }
-  EXPECT_EQ(ends, (std::vector<std::string>{
-                      R"(,container="main",namespace="ml",pod="a",vgpu="0"} 50)",
-                      R"(,container="main",namespace="ml",pod="b",vgpu="1"} 50)", "} 30", "} 80",
-                      R"(,container="main",namespace="ml",pod="a",pod_uid="uid-a",vgpu="0"} 62)",
-                      R"(,container="main",namespace="ml",pod="b",pod_uid="uid-b",vgpu="1"} 0)"}));
+  node.dcgm.SetInt64(abi::DCGM_FE_LINK, abi::LinkEntityId(abi::DCGM_FE_SWITCH, 5, 0), 780, 2);
+  node.dcgm.SetDouble(abi::DCGM_FE_CPU, 0, 1100, 0.25);
+  node.dcgm.SetDouble(abi::DCGM_FE_CPU_CORE, 17, 1100, 0.5);
+  const std::string device = R"(device="nvidia0",)";
+  EXPECT_EQ(
+      node.Page("DCGM_FI_DEV_GPU_TEMP,gauge,\n"
+                "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT,gauge,\n"
+                "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX,counter,\n"
+                "DCGM_FI_DEV_CPU_UTIL_TOTAL,gauge,\n"),
+      "# HELP DCGM_FI_DEV_GPU_TEMP \n# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n"
+      "DCGM_FI_DEV_GPU_TEMP{gpu=\"0\",UUID=\"" +
+          node.dcgm.gpus[0].uuid + "\",pci_bus_id=\"\"," + device +
+          "modelName=\"NVIDIA H100 80GB HBM3\",hostname=\"h\"} 42\n"
+          "# HELP DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT \n"
+          "# TYPE DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT gauge\n"
+          "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT{nvswitch=\"nvswitch0\",hostname=\"h\"} 38\n"
+          "# HELP DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX \n"
+          "# TYPE DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX counter\n"
+          "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX{nvlink=\"1\",gpu=\"0\",gpu_uuid=\"" +
+          node.dcgm.gpus[0].uuid + "\"," + device +
+          "model_name=\"NVIDIA H100 80GB HBM3\",hostname=\"h\"} 1\n"
+          "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX{nvlink=\"5\",nvswitch=\"nvswitch0\","
+          "hostname=\"h\"} 2\n"
+          "# HELP DCGM_FI_DEV_CPU_UTIL_TOTAL \n# TYPE DCGM_FI_DEV_CPU_UTIL_TOTAL gauge\n"
+          "DCGM_FI_DEV_CPU_UTIL_TOTAL{cpu=\"0\",hostname=\"h\"} 0.250000\n"
+          "DCGM_FI_DEV_CPU_UTIL_TOTAL{cpucore=\"17\",cpu=\"0\",hostname=\"h\"} 0.500000\n");
 }
 
 class ChecklistProgram : public FailureFixture {

@@ -2,9 +2,9 @@
 // dcgm-exporter's own tests and each rule of its counters file, podgpu's test for it, and podgpu's
 // intended differences.
 //
-// docs/conformance.md is generated from it.  A test checks that every test named here exists and
-// that every test of the suite is named.  A line without a test has no counterpart here, and says
-// why.  Constants.
+// docs/conformance.md is generated from it.  A test named here may be of any room; a test checks
+// that each of them exists and that every test of this program is named.  A line without a test has
+// no counterpart here, and says why.  Constants.
 #pragma once
 
 #include <span>
@@ -25,13 +25,13 @@ std::span<const ConformanceLine> ChecklistLines();
 std::span<const ConformanceLine> UpstreamLines();
 // The rules of the counters file.
 std::span<const ConformanceLine> CountersFileLines();
-// What the per-pod page of pod-gpu-metrics-exporter must keep; tests may be in any room.
+// What the per-pod page of pod-gpu-metrics-exporter must keep.
 std::span<const ConformanceLine> LegacyLines();
-// The rules of my-gpu-exporter's page of processes and their energy; tests may be in any room.
+// The rules of my-gpu-exporter's page of processes and their energy.
 std::span<const ConformanceLine> ProcessLines();
-// The rules of gpu-manager's page of requests and use; tests may be in any room.
+// The rules of gpu-manager's page of requests and use.
 std::span<const ConformanceLine> VcudaLines();
-// Defects of dcgm-exporter that users see; tests may be in any room.
+// Defects of dcgm-exporter that users see.
 std::span<const ConformanceLine> DefectLines();
 
 }  // namespace podgpu

@@ -1,6 +1,5 @@
 // Defects of dcgm-exporter that podgpu does not have.  defect_lines.cc lists all of them with the
 // test of each; the tests that belong to no room are here.
-#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <optional>
@@ -10,9 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "abi/dcgm_links.h"
-#include "source/dcgm/source.h"
 #include "tests/e2e/failure_fixture.h"
-#include "tests/node_fixture.h"
 #include "tests/page_node.h"
 #include "tests/strict_parser.h"
 
@@ -22,24 +19,6 @@ namespace {
 using abi::DCGM_FE_GPU;
 
 constexpr const char* kTempLine = "DCGM_FI_DEV_GPU_TEMP,gauge,t\n";
-
-TEST(Defects, ChangingListsLeaveNoGroupBehind) {
-  PageNode node(2);
-  DcgmSource source(
-      node.dcgm.Library(), {.endpoint = {DcgmEndpoint::Kind::kTcp, "host:5555"}},
-      NvmlIdentity([&]() -> StatusOr<abi::NvmlLibrary> { return node.nvml.Library(); }),
-      node.clock);
-  const StatusOr<Topology> topology = source.Discover({});
-  ASSERT_TRUE(topology.ok());
-  size_t groups = 0;
-  for (int reload = 0; reload < 200; ++reload) {  // DCGM has room for 64 groups.
-    const auto counters = CountersOf(reload % 2 == 0 ? kTempLine : "DCGM_FI_DEV_FB_USED,gauge,u\n");
-    ASSERT_TRUE(source.Watch(*topology, FieldsOf(counters), std::chrono::seconds(1)).ok());
-    groups = reload == 0 ? node.dcgm.group_count() : groups;
-    EXPECT_EQ(node.dcgm.group_count(), groups);
-    EXPECT_EQ(node.dcgm.field_group_count(), 1U);
-  }
-}
 
 TEST(Defects, HostileNamesAreEscaped) {
   PageNode node(1);

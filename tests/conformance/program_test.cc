@@ -14,10 +14,7 @@
 
 #include "base/testing/manual_clock.h"
 #include "cli/flags.h"
-#include "exporter/counters_source.h"
 #include "exporter/routes.h"
-#include "http/testing/authority.h"
-#include "http/testing/web_config_files.h"
 #include "kube/testing/fake_api_server.h"
 #include "tests/e2e/failure_fixture.h"
 #include "tests/strict_parser.h"
@@ -67,15 +64,6 @@ TEST_F(UpstreamProgram, AnswersWhileTheSourceFails) {
   EXPECT_TRUE(exporter_->Await("/metrics", kTempRows));
 }
 
-TEST_F(UpstreamProgram, AnswersWithoutPodsWhileTheKubeletFails) {
-  StartWith(kTemperature, {"-k"});
-  ASSERT_TRUE(exporter_->Await("/metrics", "pod=\"train-1\""));
-  node_.Command({"fault", "kubelet_down"});
-  ASSERT_TRUE(exporter_->Await("/metrics", "\npodgpu_pod_resources_up 0\n"));
-  EXPECT_EQ(exporter_->Fetch("/metrics").status, 200);
-  EXPECT_TRUE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
-}
-
 TEST_F(UpstreamProgram, ServesOthersWhenAClientDisconnects) {
   StartWith(kTemperature);
   ASSERT_TRUE(exporter_->Await("/metrics", kTempRows));
@@ -87,23 +75,11 @@ TEST_F(UpstreamProgram, ServesOthersWhenAClientDisconnects) {
   EXPECT_TRUE(exporter_->process().IsRunning());
 }
 
-TEST_F(UpstreamProgram, HasNoProfilerOfGo) {
-  StartWith(kTemperature, {"--enable-pprof"});
-  for (const char* path : {"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline"}) {
-    EXPECT_EQ(exporter_->Fetch(path).status, 404) << path;
-  }
-  EXPECT_TRUE(exporter_->Await("/", "--enable-pprof has no effect"));
-  exporter_.reset();
-  StartWith(kTemperature);
-  EXPECT_EQ(exporter_->Fetch("/debug/pprof/").status, 404);
-  EXPECT_EQ(exporter_->Get("/").find("pprof"), std::string::npos);
-}
-
 TEST_F(UpstreamProgram, EveryScrapeDuringReloadsIsWhole) {
   const std::string path = StartWith(kTemperature);
   ASSERT_TRUE(exporter_->Await("/metrics", kTempRows));
   int reloads = 0;
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 5; ++round) {
     files_.Write("counters.csv", round % 2 == 0 ? kTwoFields : kTemperature);
     Hup();
     ++reloads;
@@ -112,60 +88,17 @@ TEST_F(UpstreamProgram, EveryScrapeDuringReloadsIsWhole) {
       ASSERT_EQ(page.status, 200);
       ASSERT_NE(page.body.find(kTempRows), std::string::npos)
           << "rows of both lists are on every page";
-      ASSERT_TRUE(ParseTextStrictly(page.body).ok());
+      const auto families = ParseTextStrictly(page.body);
+      ASSERT_TRUE(families.ok()) << families.status();
+      for (const ParsedFamily& family : *families) {
+        EXPECT_FALSE(family.samples.empty()) << family.name;
+      }
       const bool two = page.body.find(kPowerRows) != std::string::npos;
       const MetricPage parsed(page.body);
       if (two == (round % 2 == 0) &&
           parsed.Value("podgpu_config_reloads_total", {R"(result="taken_over")"}) == reloads) {
         break;
       }
-    }
-  }
-}
-
-TEST_F(UpstreamProgram, AFileIsWatchedByItsContent) {
-  const std::string path = StartWith(kTemperature);
-  ASSERT_TRUE(exporter_->Await("/metrics", kTempRows));
-  std::ofstream(path, std::ios::app) << "DCGM_FI_DEV_POWER_USAGE, gauge, power\n";
-  ASSERT_TRUE(exporter_->Await("/metrics", kPowerRows)) << "the file was written in place";
-  files_.Write("next.csv", kTemperature);
-  std::filesystem::rename(files_.path() + "/next.csv", path);
-  ASSERT_TRUE(exporter_->AwaitWithout("/metrics", kPowerRows)) << "replaced";
-  std::filesystem::remove(path);
-  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
-    return page.Value("podgpu_config_last_reload_successful") == 0;
-  })) << "the file was removed";
-  EXPECT_TRUE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
-  files_.Write("counters.csv", kTwoFields);
-  EXPECT_TRUE(exporter_->Await("/metrics", kPowerRows)) << "the file exists again";
-}
-
-TEST_F(UpstreamProgram, AnUnboundGpuDisappearsAndReturns) {
-  StartWith(kTemperature, {"--enable-gpu-bind-unbind-watch"});
-  const auto has_gpu_1 = [](const MetricPage& page) {
-    return page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("1")});
-  };
-  ASSERT_TRUE(AwaitPage(has_gpu_1));
-  node_.Command({"fault", "bind_unbind", "gpu=1"});
-  // The engine releases all GPUs, but the others are back long before this one.
-  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
-    return page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")}) && !has_gpu_1(page);
-  }));
-  node_.Command({"heal"});
-  EXPECT_TRUE(AwaitPage(has_gpu_1));
-  EXPECT_TRUE(exporter_->process().IsRunning());
-}
-
-TEST_F(UpstreamProgram, FiveReloadsBySignal) {
-  StartWith(kTwoFields);
-  ASSERT_TRUE(exporter_->Await("/metrics", kTempRows));
-  for (int i = 1; i <= 5; ++i) {
-    Hup();
-    ASSERT_TRUE(AwaitReloads(i)) << i;
-    const auto families = ParseTextStrictly(exporter_->Get("/metrics"));
-    ASSERT_TRUE(families.ok()) << families.status();
-    for (const ParsedFamily& family : *families) {
-      EXPECT_FALSE(family.samples.empty()) << family.name;
     }
   }
 }
@@ -199,49 +132,6 @@ TEST_F(UpstreamProgram, TheListOfAConfigMapIsServedAndFollowed) {
   EXPECT_TRUE(exporter_->Await("/metrics", kPowerRows)) << exporter_->Get("/");
 }
 
-TEST_F(UpstreamProgram, TlsAndPasswords) {
-  const Authority authority("authority");
-  const MadeCertificate server = authority.Issue("server", "IP:127.0.0.1");
-  const WebConfigFiles web;
-  web.Write(server.certificate, "server.crt");
-  web.Write(server.key, "server.key");
-  web.Write(authority.certificate(), "ca.crt");
-  // bcrypt of "secret".
-  web.Write(
-      "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n"
-      "basic_auth_users:\n"
-      "  alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n");
-  StartWith(kTemperature, {"--web-config-file", web.path()});
-  const auto status_of = [](std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"curl", "-s", "-o", "/dev/null", "-w", "%{http_code}"});
-    Child curl(flags);
-    curl.Wait();
-    return curl.output();
-  };
-  const std::string http = exporter_->root() + "/metrics";
-  const std::string https = "https" + http.substr(4);
-  const std::string ca = web.path("ca.crt");
-  EXPECT_EQ(status_of({http}), "400");
-  EXPECT_EQ(status_of({"--cacert", ca, "-u", "alice:secret", https}), "200");
-  EXPECT_EQ(status_of({"--cacert", ca, "-u", "alice:wrong", https}), "401");
-  EXPECT_EQ(status_of({"--cacert", ca, https}), "401");
-}
-
-TEST_F(UpstreamProgram, AnswersTheChecksOfTheImage) {
-  const std::string flags_file = "deploy/default-counters.csv";
-  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "-f", flags_file});
-  ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_"));
-  const std::string page = exporter_->Get("/metrics");
-  EXPECT_NE(page.find("# HELP "), std::string::npos);
-  EXPECT_NE(page.find("# TYPE "), std::string::npos);
-  EXPECT_EQ(exporter_->Fetch("/health").status, 200);
-  exporter_->process().Signal(SIGTERM);
-  EXPECT_EQ(exporter_->process().Wait(), 0);
-  for (const char* trouble : {"panic:", "terminate called", "level=ERROR"}) {
-    EXPECT_EQ(exporter_->process().output().find(trouble), std::string::npos) << trouble;
-  }
-}
-
 constexpr char kOneOwnedGpu[] = R"(format: 1
 name: one
 seed: 5
@@ -273,39 +163,6 @@ TEST_F(UpstreamChart, EverySampleOfTheOnlyGpuNamesItsPod) {
     }
   }
   EXPECT_GT(samples, 15U);
-}
-
-TEST(UpstreamInside, NamesOfTheHost) {
-  struct Case {
-    std::vector<std::string> arguments;
-    std::optional<std::string> node_name;
-    std::string expected;
-  };
-  const auto remote = [](const char* address, const char* expected) {
-    return Case{{"-r", address}, std::nullopt, expected};
-  };
-  for (const Case& row : {
-           Case{{}, "node-a", "node-a"},
-           Case{{}, std::nullopt, "system-name"},
-           remote("example.com:5555", "example.com"),
-           remote("127.0.0.1", "system-name"),  // Here and below: not the loopback address.
-           remote("[::1]:5555", "system-name"),
-           remote("[2001:db8::1]:5555", "2001:db8::1"),
-           remote("[::]:5555", "::"),
-           remote("[::1]", "system-name"),
-           remote("::1", "system-name"),
-           Case{{"-k", "-r", "example.com:5555"}, "node-a", "node-a"},
-           Case{{"-k", "-r", "example.com:5555"}, std::nullopt, "system-name"},
-           Case{{"-n"}, "node-a", ""},
-       }) {
-    const Environment environment = [&](const std::string& name) -> std::optional<std::string> {
-      return name == "NODE_NAME" ? row.node_name : std::nullopt;
-    };
-    const StatusOr<NodeCommand> command = ParseFlags(row.arguments, environment);
-    ASSERT_TRUE(command.ok()) << command.status();
-    EXPECT_EQ(HostnameLabelValue(*command, environment, "system-name"), row.expected)
-        << (row.arguments.empty() ? "" : row.arguments.back());
-  }
 }
 
 TEST(UpstreamInside, StatesOfHealth) {
@@ -375,69 +232,6 @@ TEST_F(UpstreamProgram, DumpsOfReadings) {
     return whats.contains("metrics-GPU") && whats.contains("deviceinfo-GPU");
   };
   EXPECT_TRUE(AwaitPage([&](const MetricPage&) { return has_dumps(); }));
-}
-
-TEST(UpstreamInside, ConfigMapOfCounters) {
-  FakeApiServer server;
-  const TemporaryFolder folder;
-  const SystemFiles files;
-  SystemClock clock;
-  const auto load = [&](const char* name_space, const char* name) {
-    CountersSourceOptions options;
-    options.path = folder.Write("counters.csv", "DCGM_FI_DEV_POWER_USAGE, gauge, power\n");
-    options.config_map = ConfigMapName{name_space, name};
-    options.server = server.Options(folder.path());
-    options.patience = std::chrono::minutes(10);
-    return CountersSource(options, files, clock).Load();
-  };
-  const auto serve = [&](const std::string& data) {
-    server.Serve(
-        "/api/v1/namespaces/gpu/configmaps/metrics",
-        R"({"metadata":{"namespace":"gpu","name":"metrics","resourceVersion":"7"},"data":)" + data +
-            "}");
-  };
-  serve(R"({"metrics":""})");
-  EXPECT_FALSE(load("gpu", "metrics").ok());
-  serve(R"({"other":"DCGM_FI_DEV_GPU_TEMP, gauge, temperature"})");
-  EXPECT_FALSE(load("gpu", "metrics").ok());
-  serve(R"({"metrics":"DCGM_FI_DEV_GPU_TEMP, gauge, temperature"})");
-  const StatusOr<Counters> one = load("gpu", "metrics");
-  ASSERT_TRUE(one.ok()) << one.status();
-  ASSERT_EQ(one->counters.size(), 1U);
-  EXPECT_EQ(one->counters[0].name, "DCGM_FI_DEV_GPU_TEMP");
-  // A missing ConfigMap: upstream ends; podgpu serves the file until the ConfigMap exists.
-  for (const auto& [name_space, name] : {std::pair("gpu", "wrong"), {"wrong", "metrics"}}) {
-    const StatusOr<Counters> other = load(name_space, name);
-    ASSERT_TRUE(other.ok()) << other.status();
-    EXPECT_EQ(other->counters.at(0).name, "DCGM_FI_DEV_POWER_USAGE");
-  }
-}
-
-// Upstream ends at each of these; podgpu waits for the library and reports what it found.
-TEST(UpstreamInside, UnusableLibraries) {
-  const TemporaryFolder folder;
-  std::string header(
-      "\x7f"
-      "ELF\x02\x01\x01",
-      7);
-  header.resize(64);
-  header[16] = 3;       // A shared object ...
-  header[18] = '\xf3';  // ... for RISC-V.
-  header[20] = 1;
-  for (const std::string& path :
-       {folder.path() + "/libdcgm.so.4",  // Missing.
-        folder.Write("not-elf.so", "not a library\n"), folder.Write("riscv.so", header),
-        folder.Write("cut.so", header.substr(0, 5))}) {
-    Child podgpu({PODGPU_BINARY_DIR "/bin/podgpu", "-a", "127.0.0.1:0", "--libdcgm=" + path, "-f",
-                  "deploy/default-counters.csv"});
-    const std::optional<std::string> serving = podgpu.AwaitLine("msg=\"serving\"");
-    ASSERT_TRUE(serving.has_value()) << podgpu.output();
-    EXPECT_TRUE(podgpu.output().find(path) != std::string::npos ||
-                podgpu.AwaitLine(path).has_value())
-        << podgpu.output();
-    podgpu.Signal(SIGTERM);
-    EXPECT_EQ(podgpu.Wait(), 0) << podgpu.output();
-  }
 }
 
 }  // namespace

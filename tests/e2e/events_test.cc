@@ -44,6 +44,7 @@ TEST_F(EventsOnAPage, EachXidIsCountedThoughAReadingReturnsOnlyTheLast) {
   const MetricPage page = Page();
   EXPECT_EQ(page.Value(kXidCounts, {Gpu("2"), R"(xid="79")"}), 1);
   EXPECT_EQ(page.Lines(kXidCounts, {Gpu("2")}).size(), 2U) << "there is no zero row beside them";
+  EXPECT_FALSE(page.Has("DCGM_FI_DEV_XID_ERRORS")) << "the field behind the counts is not listed";
   EXPECT_TRUE(page.Lines(kXidCounts, {"GPU_I_ID"}).empty()) << "instances have no XID rows";
   EXPECT_EQ(page.Value(kXidCounts, {Gpu("0")}), 0) << "other GPUs have no XIDs";
   const std::string reboot = R"(xid="79",action="reboot_node")";

@@ -1,6 +1,7 @@
 #include "source/dcgm/discovery.h"
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -285,6 +286,20 @@ TEST(DcgmDiscover, ListsInstancesWhoseNamesAreMissing) {
   const StatusOr<Topology> named = node.source().Discover({});
   ASSERT_TRUE(named.ok());
   EXPECT_EQ(named->instances[0].profile, "3g.40gb") << "the next Discover asks again";
+}
+
+TEST(DcgmDiscover, TakesNoNumberForTheNameOfAnInstance) {
+  Node node(2);
+  node.AddMig();
+  FakeFault fault;
+  fault.spoil = [](std::span<const FakeOut> outs) {
+    static_cast<abi::dcgmFieldValue_v2*>(outs[0].bytes)->fieldType = abi::DCGM_FT_INT64;
+  };
+  node.dcgm.Inject("dcgmEntitiesGetLatestValues", fault);
+  const StatusOr<Topology> topology = node.source().Discover({});
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  EXPECT_EQ(topology->instances[0].profile, "");
+  EXPECT_EQ(topology->instances[1].profile, "1g.10gb");
 }
 
 TEST(DcgmDiscover, RefusesAnImpossibleCountOfGpus) {
