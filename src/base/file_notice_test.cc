@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/testing/scratch_folder.h"
+#include "base/testing/temporary_folder.h"
 
 namespace podgpu {
 namespace {
@@ -28,7 +28,7 @@ class FileNoticeTest : public ::testing::Test {
     return readable;
   }
 
-  const ScratchFolder folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(FileNoticeTest, TellsOfEveryWayToChangeAFile) {

@@ -8,7 +8,7 @@
 
 #include "base/library.h"
 #include "base/process_usage.h"
-#include "base/testing/scratch_folder.h"
+#include "base/testing/temporary_folder.h"
 
 namespace podgpu {
 namespace {
@@ -19,7 +19,7 @@ class FilesTest : public ::testing::Test {
     folder_.Write(name.substr(1), content);
   }
 
-  const ScratchFolder folder_;
+  const TemporaryFolder folder_;
   const std::string root_ = folder_.path();
 };
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
 
-#include "base/testing/scratch_folder.h"
+#include "base/testing/temporary_folder.h"
 
 namespace podgpu {
 namespace {
@@ -35,7 +35,7 @@ class GuardedDirectoryTest : public ::testing::Test {
     return std::string(opened.status().message());
   }
 
-  const ScratchFolder folder_;
+  const TemporaryFolder folder_;
   const fs::path root_ = folder_.path();
 };
 

@@ -1,14 +1,13 @@
 #include "cli/flags.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/testing/temporary_folder.h"
 #include "cli/flag_table.h"
 
 namespace podgpu {
@@ -443,12 +442,11 @@ TEST(Flags, TheHostnameLabelFollowsTheModeOfOperation) {
 }
 
 TEST(Flags, FindTheOwnPodFromTheDataOfKubernetes) {
-  std::string root = ::testing::TempDir() + "podgpu-pod-XXXXXX";
-  ASSERT_NE(::mkdtemp(root.data()), nullptr);
-  std::ofstream(root + "/namespace") << "gpu-operator\n";
+  const TemporaryFolder root;
+  root.Write("namespace", "gpu-operator\n");
   const SystemFiles files;
   NodeCommand command;
-  command.service_account = root;
+  command.service_account = root.path();
   const auto find = [&](const std::map<std::string, std::string>& variables) {
     const OwnPod own = FindOwnPod(command, EnvironmentOf(variables), "exporter-x7k2p", files);
     return own.name_space + "/" + own.name;
@@ -461,7 +459,7 @@ TEST(Flags, FindTheOwnPodFromTheDataOfKubernetes) {
                   {"POD_NAME", "on-the-host-network"},
                   {"POD_NAMESPACE", "mine"}}),
             "mine/on-the-host-network");
-  command.service_account = root + "/nothing";
+  command.service_account = root / "nothing";
   EXPECT_EQ(find({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}), "/exporter-x7k2p");
 }
 

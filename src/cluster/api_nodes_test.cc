@@ -1,6 +1,5 @@
 #include "cluster/api_nodes.h"
 
-#include <filesystem>
 #include <fstream>
 #include <functional>
 
@@ -153,18 +152,13 @@ class SwiftClock final : public Clock {
 // The discovery over a real connection to a simulated API server.
 class ApiDiscoveryTest : public ::testing::Test {
  protected:
-  ApiDiscoveryTest() {
-    std::string pattern = ::testing::TempDir() + "podgpu-discovery-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-  }
   ~ApiDiscoveryTest() override {
     thread_.RequestStop();
     thread_.JoinWithin(std::chrono::hours(1));
-    std::filesystem::remove_all(directory_);
   }
   void Start(std::string_view nodes) {
     NodesOption option = ParseNodesOption(nodes).value();
-    option.api.server = server_.Options(directory_);
+    option.api.server = server_.Options();
     discovery_ = std::make_unique<NodeDiscovery>(std::move(option), files_, ResolveBySystem, clock_,
                                                  [this] { changed_.Nudge(); });
     thread_.Start([this](const std::stop_token& stop) { discovery_->Run(stop); }, "discovery");
@@ -194,7 +188,6 @@ class ApiDiscoveryTest : public ::testing::Test {
 
   FakeApiServer server_;
   SystemFiles files_;
-  std::string directory_;
   SwiftClock clock_;
   Wakeup changed_;
   std::unique_ptr<NodeDiscovery> discovery_;
@@ -265,7 +258,7 @@ TEST_F(ApiDiscoveryTest, ReadsTheTokenFileAgainForEachAttempt) {
   server_.EndWatches();
   Await([](const NodeList& list) { return !list.is_ok; });
   EXPECT_NE(discovery_->nodes().Get()->detail.find("401"), std::string::npos);
-  std::ofstream(directory_ + "/token") << "rotated" << std::flush;
+  server_.folder().Write("token", "rotated");
   PutSlice("a", Endpoint("10.0.0.5", "gpu-5"));
   AwaitNodes("10.0.0.5:9400 gpu-5");
 }

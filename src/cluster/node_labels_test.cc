@@ -1,6 +1,5 @@
 #include "cluster/node_labels.h"
 
-#include <filesystem>
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -29,19 +28,14 @@ class ImpatientClock final : public Clock {
 // The reader over a real connection to a simulated API server.
 class NodeLabelsTest : public testing::Test {
  protected:
-  NodeLabelsTest() {
-    std::string pattern = testing::TempDir() + "podgpu-labels-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-  }
   ~NodeLabelsTest() override {
     thread_.RequestStop();
     thread_.JoinWithin(std::chrono::hours(1));
-    std::filesystem::remove_all(directory_);
   }
   void Start(std::vector<std::string> keys) {
-    reader_ = std::make_unique<NodeLabelReader>(
-        GroupLabelsOption{std::move(keys), server_.Options(directory_), 0}, files_, clock_,
-        [this] { changed_.Nudge(); });
+    reader_ =
+        std::make_unique<NodeLabelReader>(GroupLabelsOption{std::move(keys), server_.Options(), 0},
+                                          files_, clock_, [this] { changed_.Nudge(); });
     thread_.Start([this](const std::stop_token& stop) { reader_->Run(stop); }, "node-labels");
   }
   void Await(const std::function<bool(const NodeLabels&)>& holds) {
@@ -72,7 +66,6 @@ class NodeLabelsTest : public testing::Test {
 
   FakeApiServer server_;
   SystemFiles files_;
-  std::string directory_;
   ImpatientClock clock_;
   Wakeup changed_;
   std::unique_ptr<NodeLabelReader> reader_;

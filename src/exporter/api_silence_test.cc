@@ -1,7 +1,5 @@
 // The whole program in one process, while the API server keeps a watch open and sends nothing on
 // it: no event, and not even the usual bookmark each minute.
-#include <cstdlib>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 
@@ -23,8 +21,6 @@ constexpr std::string_view kPodsDown = "podgpu_api_server_up{collection=\"pods\"
 class ApiSilence : public ::testing::Test {
  protected:
   ApiSilence() {
-    std::string root = ::testing::TempDir() + "podgpu-silence-XXXXXX";
-    root_ = ::mkdtemp(root.data());
     kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
     server_.PutPod("ml", "train-0", "u-0", R"({"team":"nlp"})");
     server_.BookmarkEach(milliseconds(20));
@@ -38,7 +34,7 @@ class ApiSilence : public ::testing::Test {
                            .counters;
     options.pod_labels = true;
     options.join.pod_labels = LabelAllowlist::Compile({}).value();
-    ApiServerOptions server = server_.Options(root_);
+    ApiServerOptions server = server_.Options();
     server.watch_patience = milliseconds(2'000);  // Three minutes, for a bookmark each minute.
     options.api_server = server;
     exporter_ =
@@ -54,7 +50,6 @@ class ApiSilence : public ::testing::Test {
     driver_.Release();
     kubelet_.Release();
     EXPECT_TRUE(exporter_->Stop(std::chrono::hours(1)));
-    std::filesystem::remove_all(root_);
   }
 
   std::string Fetch(std::string_view path) {
@@ -73,7 +68,6 @@ class ApiSilence : public ::testing::Test {
   FakeKubelet kubelet_;
   SystemFiles files_;
   FakeApiServer server_;
-  std::string root_;
   std::unique_ptr<Exporter> exporter_;
 };
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/signal_queue.h"
-#include "base/testing/scratch_folder.h"
+#include "base/testing/temporary_folder.h"
 
 namespace podgpu {
 namespace {
@@ -27,7 +27,7 @@ class CountersLooksTest : public ::testing::Test {
   static bool Listens(const CountersLooks& looks) { return looks.descriptor() >= 0; }
   static bool Take(CountersLooks& looks) { return looks.Take(); }
 
-  const ScratchFolder folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(CountersLooksTest, AwaitReturnsForANoticeAndForTheOtherDescriptor) {

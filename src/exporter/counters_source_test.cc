@@ -1,6 +1,5 @@
 #include "exporter/counters_source.h"
 
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <thread>
@@ -41,19 +40,13 @@ class PauselessClock final : public Clock {
 class CountersSourceTest : public ::testing::Test {
  protected:
   CountersSourceTest() {
-    std::string pattern = ::testing::TempDir() + "podgpu-counters-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-    options_.path = directory_ + "/counters.csv";
-    std::ofstream(options_.path) << kFileLine;
+    options_.path = server_.folder().Write("counters.csv", kFileLine);
     options_.config_map = ConfigMapName{"gpu", "metrics"};
-    options_.server = server_.Options(directory_);
+    options_.server = server_.Options();
     options_.server->node.clear();  // NODE_NAME is not needed.
     options_.patience = std::chrono::minutes(10);
   }
-  ~CountersSourceTest() override {
-    source_.reset();
-    std::filesystem::remove_all(directory_);
-  }
+  ~CountersSourceTest() override { source_.reset(); }
 
   // The object by its name; watches see the collection.
   void PutMap(const std::string& rest) {
@@ -86,7 +79,6 @@ class CountersSourceTest : public ::testing::Test {
   FakeApiServer server_;
   SystemFiles files_;
   PauselessClock clock_;
-  std::string directory_;
   CountersSourceOptions options_;
   std::optional<CountersSource> source_;
 };

@@ -16,17 +16,10 @@ namespace {
 // A mirror that runs Follow in a loop on its own thread.
 class ApiMirrorTest : public ::testing::Test {
  protected:
-  ApiMirrorTest() {
-    std::string pattern = ::testing::TempDir() + "podgpu-api-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-  }
-  ~ApiMirrorTest() override {
-    thread_ = {};
-    std::filesystem::remove_all(directory_);
-  }
+  ~ApiMirrorTest() override { thread_ = {}; }
 
   void Start(ApiCollection collection = ApiCollection::kPods) {
-    options_ = server_.Options(directory_);
+    options_ = server_.Options();
     Start(collection, options_);
   }
   void Start(ApiCollection collection, const ApiServerOptions& options,
@@ -76,7 +69,6 @@ class ApiMirrorTest : public ::testing::Test {
 
   FakeApiServer server_;
   SystemFiles files_;
-  std::string directory_;
   ApiServerOptions options_;
   std::mutex mutex_;  // Guards all members below: the mirror's thread writes, the test reads.
   std::condition_variable_any noted_;
@@ -139,7 +131,7 @@ TEST_F(ApiMirrorTest, ReadsTheObjectsOfAScopeInPages) {
   server_.PutPod("ml", "other", "u", R"({"app":"other"})");
   server_.PutPod("gpu", "f", "u", R"({"app":"podgpu"})");
   server_.PageBy(2);
-  Start(ApiCollection::kWholePods, server_.Options(directory_), ApiScope{"ml", "app=podgpu"});
+  Start(ApiCollection::kWholePods, server_.Options(), ApiScope{"ml", "app=podgpu"});
   AwaitCopy("ml/a ml/b ml/c ml/d ml/e");
   server_.AwaitWatches(1);
   const std::vector<std::string> requests = server_.requests();
@@ -155,7 +147,7 @@ TEST_F(ApiMirrorTest, KeepsOnlyTheDataThatFindsNodesForAScope) {
               R"("resources":{"limits":{"nvidia.com/gpu":"1"}},)"
               R"("ports":[{"name":"metrics","containerPort":9400}]}]},)"
               R"("status":{"phase":"Running","podIP":"10.0.0.1"})");
-  Start(ApiCollection::kWholePods, server_.Options(directory_), ApiScope{"ml", "app=podgpu"});
+  Start(ApiCollection::kWholePods, server_.Options(), ApiScope{"ml", "app=podgpu"});
   AwaitCopy("ml/a");
   const ApiObject& pod = objects_.at("ml/a");
   EXPECT_EQ(pod.ip + " " + pod.node, "10.0.0.1 n");
@@ -167,7 +159,7 @@ TEST_F(ApiMirrorTest, KeepsOnlyTheDataThatFindsNodesForAScope) {
 
 TEST_F(ApiMirrorTest, AnObjectThatLeavesItsSelectorIsDeleted) {
   server_.PutPod("ml", "a", "u", R"({"app":"podgpu"})");
-  Start(ApiCollection::kWholePods, server_.Options(directory_), ApiScope{"ml", "app=podgpu"});
+  Start(ApiCollection::kWholePods, server_.Options(), ApiScope{"ml", "app=podgpu"});
   AwaitCopy("ml/a");
   server_.AwaitWatches(1);
   server_.PutPod("ml", "b", "u", R"({"app":"other"})");
@@ -179,12 +171,10 @@ TEST_F(ApiMirrorTest, AnObjectThatLeavesItsSelectorIsDeleted) {
 
 // An overloaded server as a client sees it: each answer asks for a longer wait.
 TEST(FakeApi, RequestsALongerWaitWithEachExcessRequest) {
-  std::string pattern = ::testing::TempDir() + "podgpu-busy-XXXXXX";
-  const std::string directory = ::mkdtemp(pattern.data());
   FakeApiServer server;
   server.SetRateLimited(true);
   const SystemFiles files;
-  ApiMirror mirror(server.Options(directory), ApiCollection::kPods, files);
+  ApiMirror mirror(server.Options(), ApiCollection::kPods, files);
   std::vector<int64_t> asked;
   for (int i = 0; i < 5; ++i) {
     const ApiRound round = mirror.Follow({}, [] {});
@@ -194,7 +184,6 @@ TEST(FakeApi, RequestsALongerWaitWithEachExcessRequest) {
     asked.push_back(round.retry_after.value_or(std::chrono::seconds(0)).count());
   }
   EXPECT_EQ(asked, (std::vector<int64_t>{1, 2, 4, 8, 8}));
-  std::filesystem::remove_all(directory);
 }
 
 TEST_F(ApiMirrorTest, ListsAgainAtOnceWhenThePagesOfAListHaveExpired) {
@@ -202,7 +191,7 @@ TEST_F(ApiMirrorTest, ListsAgainAtOnceWhenThePagesOfAListHaveExpired) {
   server_.PutPod("ml", "b", "u", R"({"app":"podgpu"})");
   server_.PageBy(1);
   server_.ExpirePages(1);
-  Start(ApiCollection::kWholePods, server_.Options(directory_), ApiScope{"ml", "app=podgpu"});
+  Start(ApiCollection::kWholePods, server_.Options(), ApiScope{"ml", "app=podgpu"});
   const ApiRound round = AwaitEnd(1);
   EXPECT_TRUE(round.status.ok()) << round.status;
   EXPECT_TRUE(round.lists_again);
@@ -300,7 +289,7 @@ TEST_F(ApiMirrorTest, ReportsWhetherARefusedRequestWasAllowedBefore) {
 }
 
 TEST_F(ApiMirrorTest, EndsASilentWatch) {
-  options_ = server_.Options(directory_);
+  options_ = server_.Options();
   EXPECT_EQ(options_.watch_patience, std::chrono::minutes(3)) << "bookmarks come each minute";
   options_.watch_patience = std::chrono::milliseconds(100);
   Start(ApiCollection::kPods, options_);
@@ -311,7 +300,7 @@ TEST_F(ApiMirrorTest, EndsASilentWatch) {
 }
 
 TEST_F(ApiMirrorTest, ABookmarkKeepsAQuietWatchAlive) {
-  options_ = server_.Options(directory_);
+  options_ = server_.Options();
   options_.watch_patience = std::chrono::milliseconds(4'000);
   server_.BookmarkEach(std::chrono::milliseconds(20));
   Start(ApiCollection::kPods, options_);
@@ -377,7 +366,7 @@ TEST_F(ApiMirrorTest, ReportsTheServersMessageAndItsRetryTime) {
 }
 
 TEST_F(ApiMirrorTest, ReportsMissingCredentials) {
-  ApiServerOptions options = server_.Options(directory_);
+  ApiServerOptions options = server_.Options();
   std::filesystem::remove(options.token_path);
   Start(ApiCollection::kPods, options);
   EXPECT_EQ(AwaitEnd(1).status.code(), absl::StatusCode::kNotFound);
@@ -394,9 +383,8 @@ TEST_F(ApiMirrorTest, ReportsMissingCredentials) {
 
 TEST_F(ApiMirrorTest, TrustsOnlyTheClustersAuthorityForTheHost) {
   const FakeApiServer other;
-  options_ = server_.Options(directory_);
-  std::filesystem::create_directory(directory_ + "/other");
-  options_.certificate_path = other.Options(directory_ + "/other").certificate_path;
+  options_ = server_.Options();
+  options_.certificate_path = other.Options().certificate_path;
   Start(ApiCollection::kPods, options_);
   EXPECT_EQ(AwaitEnd(1).status.code(), absl::StatusCode::kUnauthenticated) << AwaitEnd(1).status;
   EXPECT_TRUE(server_.requests().empty()) << "the token was not sent";

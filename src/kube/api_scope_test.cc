@@ -1,5 +1,4 @@
 #include <condition_variable>
-#include <cstdlib>
 #include <mutex>
 #include <thread>
 
@@ -13,8 +12,6 @@ namespace {
 
 // The labels of all pods, with a call for each change.
 TEST(ApiScope, TellsEachChangeOfTheLabelsInTheWholeCluster) {
-  std::string pattern = ::testing::TempDir() + "podgpu-scope-XXXXXX";
-  const std::string directory = ::mkdtemp(pattern.data());
   const SystemFiles files;
   FakeApiServer server;
   const auto put = [&](const std::string& name, const std::string& zone) {
@@ -25,7 +22,7 @@ TEST(ApiScope, TellsEachChangeOfTheLabelsInTheWholeCluster) {
   std::mutex mutex;
   std::condition_variable noted;
   std::vector<std::string> changes;
-  ApiMirror mirror(server.Options(directory), ApiCollection::kPods, ApiScope{}, files);
+  ApiMirror mirror(server.Options(), ApiCollection::kPods, ApiScope{}, files);
   mirror.Observe([&](const std::string& key, const ApiObject* now) {
     const std::scoped_lock lock(mutex);
     changes.push_back(key + "=" + (now == nullptr ? "gone" : now->labels.at(0).second));

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file_descriptor.h"
+#include "base/testing/temporary_folder.h"
 #include "base/text.h"
 #include "kube/testing/fake_kubelet_server.h"
 #include "pod_resources_v1.pb.h"
@@ -63,12 +64,7 @@ FakeReply Refusal(const std::string& grpc_status, const std::string& grpc_messag
 
 class KubeletClient : public testing::Test {
  protected:
-  KubeletClient() {
-    std::string name = testing::TempDir() + "podgpu-kube-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-    socket_ = folder_ + "/kubelet.sock";
-  }
-  ~KubeletClient() override { std::filesystem::remove_all(folder_); }
+  KubeletClient() { socket_ = folder_.path() + "/kubelet.sock"; }
 
   std::unique_ptr<PodResources> Client(milliseconds timeout = kLong,
                                        size_t max_message_bytes = size_t{64} << 20) const {
@@ -98,7 +94,7 @@ class KubeletClient : public testing::Test {
     EXPECT_EQ(status.message(), socket_ + std::string(rest));
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_;
   std::string socket_;
 };
 
@@ -445,7 +441,7 @@ TEST_F(KubeletClient, Statement37ReportsWhyASocketCannotBeConnected) {
   socket_ += "/below-a-file";
   Expect(Client()->List().status(), absl::StatusCode::kNotFound,
          " does not exist. Mount the directory, not the file");
-  socket_ = folder_ + "/" + std::string(120 - folder_.size(), 'x');
+  socket_ = folder_.path() + "/" + std::string(120 - folder_.path().size(), 'x');
   Expect(Client()->List().status(), absl::StatusCode::kInvalidArgument,
          ": the path has 121 bytes, and a socket's may have 107. Mount its directory under a "
          "shorter path");
@@ -469,7 +465,7 @@ bool HoldsWithoutRights(Action action) {
 TEST_F(KubeletClient, ReportsAUserThatMayNotConnect) {
   FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
   ASSERT_EQ(::chmod(socket_.c_str(), 0), 0);
-  ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
   EXPECT_TRUE(HoldsWithoutRights([&] {
     const Status status = Client()->List().status();
     return status.code() == absl::StatusCode::kPermissionDenied &&

@@ -1,7 +1,5 @@
 #include "kube/kubelet_pods.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,15 +22,12 @@ constexpr char kTwoPods[] =
 class KubeletPodsTest : public ::testing::Test {
  protected:
   KubeletPodsTest() {
-    std::string pattern = ::testing::TempDir() + "podgpu-pods-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-    const ApiServerOptions server = server_.Options(directory_);
+    const ApiServerOptions server = server_.Options();
     options_ = ParseKubeletPodsUrl("https://127.0.0.1:" + std::to_string(server_.port()) + "/pods")
                    .value();
     options_.server.token_path = server.token_path;
     options_.server.certificate_path = server.certificate_path;
   }
-  ~KubeletPodsTest() override { std::filesystem::remove_all(directory_); }
 
   StatusOr<ApiObjects> List() {
     round_ = {};
@@ -47,7 +42,6 @@ class KubeletPodsTest : public ::testing::Test {
 
   FakeApiServer server_;
   SystemFiles files_;
-  std::string directory_;
   KubeletPodsOptions options_;
   ApiRound round_;
 };
@@ -95,7 +89,7 @@ TEST_F(KubeletPodsTest, NamesTheRemedyOfARefusal) {
 TEST_F(KubeletPodsTest, AcceptsASelfSignedCertificateOnlyWhenConfigured) {
   server_.Serve("/pods", kTwoPods);
   const sim::FakeApi other;
-  ASSERT_TRUE(other.WriteCredentials(directory_));
+  ASSERT_TRUE(other.WriteCredentials(server_.folder().path()));
   EXPECT_NE(Failure(absl::StatusCode::kUnauthenticated)
                 .find("--kubelet-pods-insecure-skip-tls-verify takes any"),
             std::string::npos);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/manual_clock.h"
+#include "base/testing/temporary_folder.h"
 #include "base/worker.h"
 #include "source/testing/fake_source.h"
 #include "tests/gunzip.h"
@@ -30,8 +31,6 @@ constexpr const char* kList =
 class DumpsTest : public ::testing::Test {
  protected:
   DumpsTest() {
-    std::string name = ::testing::TempDir() + "podgpu-dumpsXXXXXX";
-    folder_ = ::mkdtemp(name.data());
     options_.enabled = true;
     options_.directory = folder_ / "dumps";
     options_.compression = false;
@@ -39,7 +38,6 @@ class DumpsTest : public ::testing::Test {
   ~DumpsTest() override {
     thread_.RequestStop();
     thread_.JoinWithin(std::chrono::hours(1));
-    fs::remove_all(folder_);
   }
 
   void Start() {
@@ -83,7 +81,7 @@ class DumpsTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
   DumpOptions options_;
   ManualClock clock_;
   Published<Snapshot> pages_;
@@ -221,7 +219,7 @@ TEST_F(DumpsTest, FollowsALinkOfItsOwnUserToTheDirectory) {
 TEST_F(DumpsTest, RetriesToMakeTheDirectory) {
   std::ofstream(folder_ / "dumps") << "a file stands here";
   Start();
-  options_.directory = folder_;  // Where to look.
+  options_.directory = folder_.path();  // Where to look.
   EXPECT_EQ(Read(41), (std::set<std::string>{"dumps"}));
   EXPECT_EQ(counts_.failed, 1U);
   EXPECT_EQ(counts_.written, 0U);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/manual_clock.h"
+#include "base/testing/temporary_folder.h"
 #include "base/worker.h"
 #include "exposition/series_plan.h"
 #include "source/testing/fake_source.h"
@@ -27,14 +28,7 @@ std::string Content(const fs::path& path) {
 // A writer on its own thread, pages that the test publishes, and a folder for this test alone.
 class TextFilesTest : public ::testing::Test {
  protected:
-  TextFilesTest() {
-    std::string name = ::testing::TempDir() + "podgpu-textXXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~TextFilesTest() override {
-    End();
-    fs::remove_all(folder_);
-  }
+  ~TextFilesTest() override { End(); }
 
   void Start(TextFileOptions options) {
     files_.emplace(std::move(options), pages_, counts_, clock_);
@@ -60,7 +54,7 @@ class TextFilesTest : public ::testing::Test {
         SnapshotParts{std::make_shared<const SeriesPlan>(), grid, owners, {}, ++tick_}));
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
   ManualClock clock_;
   Published<Snapshot> pages_;
   WriteCounts counts_;
@@ -108,7 +102,8 @@ TEST_F(TextFilesTest, AReaderNeverSeesAPartOfAFile) {
   Turn();
   const std::string rest{std::istreambuf_iterator<char>(reader), {}};
   EXPECT_TRUE(rest.ends_with("} 34\n"));
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "no temporary file is left";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1)
+      << "no temporary file is left";
 }
 
 // Another user of the machine may have put a link or a pipe at the path of the file.
@@ -128,13 +123,13 @@ TEST_F(TextFilesTest, OverwritesNeitherALinksTargetNorWaitsForAPipe) {
 }
 
 TEST_F(TextFilesTest, RefusesADirectoryThatOthersMayWriteAndLogsItOnce) {
-  ASSERT_EQ(::chmod(folder_.c_str(), 01777), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 01777), 0);
   Publish(34);
   testing::internal::CaptureStderr();
   Start({folder_ / "a.prom", "", seconds(1)});
   Turn();
   const std::string log = testing::internal::GetCapturedStderr();
-  const std::string what = folder_.string() + " may be written by other users (mode 1777): " +
+  const std::string what = folder_.path() + " may be written by other users (mode 1777): " +
                            "nothing is written where they can plant links. chmod go-w it, or " +
                            "name another directory";
   EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
@@ -146,7 +141,7 @@ TEST_F(TextFilesTest, RefusesADirectoryThatOthersMayWriteAndLogsItOnce) {
   EXPECT_FALSE(fs::exists(folder_ / "a.prom"));
   EXPECT_EQ(counts_.failed, 2U);
   EXPECT_EQ(*counts_.failure.Get(), what) << "the page / shows it";
-  ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
   Turn();
   EXPECT_TRUE(Content(folder_ / "a.prom").ends_with("} 34\n"));
   EXPECT_EQ(counts_.failure.Get(), nullptr);

@@ -1,7 +1,6 @@
 #include "refresh/api_refresher.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <vector>
@@ -52,15 +51,10 @@ class NotingClock final : public Clock {
 // A refresher over a real connection.
 class ApiRefresherTest : public ::testing::Test {
  protected:
-  ApiRefresherTest() {
-    std::string pattern = ::testing::TempDir() + "podgpu-refresher-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-    options_.server = server_.Options(directory_);
-  }
+  ApiRefresherTest() { options_.server = server_.Options(); }
   ~ApiRefresherTest() override {
     thread_.RequestStop();
     thread_.JoinWithin(hours(1));
-    std::filesystem::remove_all(directory_);
   }
   void Start() {
     refresher_ = std::make_unique<ApiRefresher>(files_, options_, clock_, wakeup_);
@@ -77,7 +71,6 @@ class ApiRefresherTest : public ::testing::Test {
 
   FakeApiServer server_;
   SystemFiles files_;
-  std::string directory_;
   ApiRefresherOptions options_;
   NotingClock clock_;
   SystemClock real_;

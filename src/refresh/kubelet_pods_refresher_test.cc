@@ -1,7 +1,5 @@
 #include "refresh/kubelet_pods_refresher.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <optional>
 
@@ -31,11 +29,9 @@ std::string ListOf(const std::vector<std::string>& names) {
 class KubeletPodsRefresherTest : public ::testing::Test {
  protected:
   KubeletPodsRefresherTest() {
-    std::string pattern = ::testing::TempDir() + "podgpu-kubelet-pods-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
     options_.kubelet =
         ParseKubeletPodsUrl("https://127.0.0.1:" + std::to_string(server_.port())).value();
-    const ApiServerOptions server = server_.Options(directory_);
+    const ApiServerOptions server = server_.Options();
     options_.kubelet.server.token_path = server.token_path;
     options_.kubelet.server.certificate_path = server.certificate_path;
     options_.own_pod = {.name = "podgpu-x", .name_space = "ml"};
@@ -43,7 +39,6 @@ class KubeletPodsRefresherTest : public ::testing::Test {
   ~KubeletPodsRefresherTest() override {
     thread_.RequestStop();
     thread_.JoinWithin(hours(1));
-    std::filesystem::remove_all(directory_);
   }
   // Starts it and waits for its first request.
   void Start() {
@@ -67,7 +62,6 @@ class KubeletPodsRefresherTest : public ::testing::Test {
 
   FakeApiServer server_;
   SystemFiles files_;
-  std::string directory_;
   KubeletPodsRefresherOptions options_;
   ManualClock clock_;
   Wakeup wakeup_;

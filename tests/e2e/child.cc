@@ -149,23 +149,6 @@ void Child::Feed(std::string_view text) {
   input_pipe_ = -1;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  // Short, since the path of a unix socket has at most 107 bytes.
-  char pattern[] = "/tmp/podgpu-XXXXXX";
-  PODGPU_CHECK(::mkdtemp(pattern) != nullptr);
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TemporaryFolder::Write(const std::string& name, std::string_view content) const {
-  std::ofstream(path_ + "/" + name) << content;
-  return path_ + "/" + name;
-}
-
 int FreePort() {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};

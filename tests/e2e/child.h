@@ -11,6 +11,8 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "base/testing/temporary_folder.h"
+
 namespace podgpu {
 
 // How a child ended: its exit code, or the signal that killed it as a negative number.
@@ -54,21 +56,6 @@ class Child {
   std::string output_;
   size_t scanned_ = 0;  // AwaitLine has searched up to here.
   std::optional<int> exit_code_;
-};
-
-// A temporary folder; removed with its content.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder();
-  const std::string& path() const { return path_; }
-  // Writes a file into the folder and returns its path.
-  std::string Write(const std::string& name, std::string_view content) const;
-
- private:
-  std::string path_;
 };
 
 // A TCP port of the loopback interface that was free a moment ago, and whether a port is free.

@@ -3,9 +3,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <spawn.h>
 #include <string>
 #include <sys/wait.h>
@@ -14,6 +11,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/testing/temporary_folder.h"
 
 namespace podgpu {
 namespace {
@@ -41,12 +40,9 @@ const std::vector<Allocation> kExpected = {
 class SimulatedNode {
  public:
   explicit SimulatedNode(const std::string& scenario) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "kube-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-    const std::string file = folder_ + "/owners.yaml";
-    std::ofstream(file) << scenario;
-    std::vector<std::string> words = {kProgram,         "run",      file,           "--dir",
-                                      folder_ + "/run", "--manual", "--engine-tcp", "127.0.0.1:0"};
+    const std::string file = folder_.Write("owners.yaml", scenario);
+    std::vector<std::string> words = {kProgram,        "run",      file,           "--dir",
+                                      folder_ / "run", "--manual", "--engine-tcp", "127.0.0.1:0"};
     std::vector<char*> arguments;
     for (std::string& word : words) {
       arguments.push_back(word.data());
@@ -59,14 +55,13 @@ class SimulatedNode {
   ~SimulatedNode() {
     ::kill(pid_, SIGTERM);
     ::waitpid(pid_, nullptr, 0);
-    std::filesystem::remove_all(folder_);
   }
 
   bool is_running() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
-  std::string socket() const { return folder_ + "/run/kubelet/kubelet.sock"; }
+  std::string socket() const { return folder_ / "run/kubelet/kubelet.sock"; }
 
  private:
-  std::string folder_;
+  const TemporaryFolder folder_;
   pid_t pid_ = 0;
 };
 

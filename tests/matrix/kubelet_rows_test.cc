@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file_descriptor.h"
+#include "base/testing/temporary_folder.h"
 #include "kube/kubelet_client.h"
 #include "kube/testing/fake_kubelet_server.h"
 #include "pod_resources_v1.pb.h"
@@ -112,16 +113,13 @@ std::vector<KubeletFault> Faults() {
 class KubeletRows : public ::testing::Test {
  protected:
   KubeletRows() {
-    std::string name = ::testing::TempDir() + "podgpu-rows-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-    socket_ = folder_ + "/kubelet.sock";
+    socket_ = folder_.path() + "/kubelet.sock";
     // After the kubelet is back, its list is valid as soon as it has podgpu's own pod.
     client_ = MakeKubeletClient({.socket = socket_,
                                  .timeout = milliseconds(3'000),
                                  .max_message_bytes = kLimitBytes,
                                  .own_pod = {.name = "train-0", .name_space = "ml"}});
   }
-  ~KubeletRows() override { std::filesystem::remove_all(folder_); }
 
   // One server at a time, so the number of threads stays the same.
   void Serve(const FakeKubeletServer::RawScript& raw, const FakeKubeletServer::Script& script) {
@@ -133,8 +131,8 @@ class KubeletRows : public ::testing::Test {
     } else if (script != nullptr) {
       server_ = std::make_unique<FakeKubeletServer>(socket_, script);
     } else {
-      server_ = FakeKubeletServer::Raw(folder_ + "/elsewhere", AwaitEnd);
-      std::filesystem::remove(folder_ + "/elsewhere");
+      server_ = FakeKubeletServer::Raw(folder_ / "elsewhere", AwaitEnd);
+      std::filesystem::remove(folder_ / "elsewhere");
       deaf_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
       sockaddr_un address{};
       address.sun_family = AF_UNIX;
@@ -177,7 +175,8 @@ class KubeletRows : public ::testing::Test {
     return counts;
   }
 
-  std::string folder_, socket_;
+  const TemporaryFolder folder_;
+  std::string socket_;
   std::unique_ptr<FakeKubeletServer> server_;
   FileDescriptor deaf_;  // Bound, but no server listens.
   std::unique_ptr<PodResources> client_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/testing/temporary_folder.h"
 #include "kube/api_server.h"
 #include "sim/kube/api_server.h"
 
@@ -17,6 +18,12 @@ class FakeApiServer : public sim::FakeApi {
  public:
   // Returns the options for a client; writes certificate and token to `directory`.
   ApiServerOptions Options(const std::string& directory) const;
+  // The same, with a folder of its own.
+  ApiServerOptions Options() const { return Options(folder_.path()); }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  TemporaryFolder folder_;
 };
 
 }  // namespace podgpu
