@@ -1,5 +1,3 @@
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -67,13 +65,6 @@ class Node {
   ViewOptions options;
 };
 
-std::string Golden(const std::string& name) {
-  std::ifstream file(std::string("tests/golden/") + name, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_FALSE(bytes.empty()) << name;
-  return bytes;
-}
-
 // Counts how often `part` occurs in `text`.
 size_t Count(std::string_view text, std::string_view part) {
   size_t count = 0;
@@ -81,64 +72,6 @@ size_t Count(std::string_view text, std::string_view part) {
     ++count;
   }
   return count;
-}
-
-TEST(DcgmView, MakesTheGoldenPageOfOneGpu) {
-  Node node(MakeTopology(1, 0),
-            std::string(kDriverCsv) + std::string(kTempCsv) +
-                "DCGM_FI_DEV_POWER_USAGE,gauge,\"Power draw, watts\"\n"
-                "DCGM_FI_DEV_GPU_UTIL,gauge,\"GPU busy, percent\"\n"
-                "DCGM_FI_DEV_XID_ERRORS, gauge, Last XID seen\n"
-                "DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, Graphics engine active ratio\n");
-  node.SetDriverVersion();
-  node.Set(150, 0, Value::OfInt64(34));
-  node.Set(155, 0, Value::OfDouble(72.123457));
-  node.Set(203, 0, Value::OfInt64(0));
-  node.Set(230, 0, Value::OfInt64(79));
-  node.Set(1001, 0, Value::OfDouble(0));
-  EXPECT_EQ(node.Page(), Golden("behaviour-14.1.prom"));
-}
-
-TEST(DcgmView, MakesTheGoldenPageOfTwoGpusWithAPodEach) {
-  Node node(MakeTopology(2, 0), std::string(kTempCsv) + std::string(kDriverCsv) +
-                                    "DCGM_FI_DEV_GPU_UTIL,gauge,\"GPU busy, percent\"\n");
-  node.options.kubernetes = true;
-  node.SetDriverVersion();
-  node.Set(150, 0, Value::OfInt64(34));
-  node.Set(150, 1, Value::OfInt64(41));
-  node.Set(203, 0, Value::OfInt64(97));
-  node.Set(203, 1, Value::OfInt64(12));
-  node.Own(0, "ml", "train-0", "main");
-  node.Own(1, "serving", "infer-7", "server");
-  EXPECT_EQ(node.Page(), Golden("behaviour-14.2.prom"));
-}
-
-TEST(DcgmView, MakesTheGoldenPageOfMigInstances) {
-  Topology topology = *MakeTopology(1, 2);
-  topology.instances[1].gpu_instance_id = 3;
-  topology.instances[1].profile = "2g.20gb";
-  Node node(std::make_shared<const Topology>(topology),
-            "DCGM_FI_PROF_GR_ENGINE_ACTIVE,gauge,Graphics engine active ratio\n"
-            "DCGM_FI_DEV_FB_USED,gauge,\"Framebuffer used, MiB\"\n" +
-                std::string(kDriverCsv));
-  node.options.kubernetes = true;
-  node.SetDriverVersion();
-  node.Set(252, 0, Value::OfInt64(50));  // The GPU itself has no row.
-  node.Set(252, 1, Value::OfInt64(4));
-  node.Set(252, 2, Value::OfInt64(37));
-  node.Set(1001, 1, Value::OfDouble(0.25));
-  node.Set(1001, 2, Value::OfDouble(0));
-  node.Own(1, "ml", "train-0", "main");
-  EXPECT_EQ(node.Page(), Golden("behaviour-14.4.prom"));
-}
-
-TEST(DcgmView, MakesTheGoldenPageOfTheOldNamespace) {
-  Node node(MakeTopology(1, 0), "dcgm_gpu_temp,gauge,\"GPU temperature, Celsius\"\n");
-  node.options.kubernetes = true;
-  node.options.use_old_namespace = true;
-  node.Set(150, 0, Value::OfInt64(34));
-  node.Own(0, "ml", "train-0", "main");
-  EXPECT_EQ(node.Page(), Golden("behaviour-14.7.prom"));
 }
 
 TEST(DcgmView, NamesThePodOfADeviceOnlyWhenItIsTheOnlyOne) {
