@@ -65,10 +65,6 @@ struct DemoNode {
   std::unique_ptr<sim::RunDirectory> directory;  // Null before AwaitSimulator.
 };
 
-double SecondsSince(Instant start) {
-  return std::chrono::duration<double>(SystemClock().Now() - start).count();
-}
-
 void ShowPage(const std::vector<std::string>& lines) {
   absl::PrintF("These numbers come from the simulator. No GPU of this machine is read.\n");
   for (const std::string& line : lines) {
@@ -83,13 +79,12 @@ int RunNode(const Setting& setting) {
     return kUnexpected;
   }
   Say(setting, 3, "simulator", node.Title());
-  const Instant start = SystemClock().Now();
   if (!node.AwaitExporter()) {
     return kUnexpected;
   }
   Say(setting, 4, "exporter",
-      absl::StrFormat("%ssource dcgm, %d GPUs, first page %.1f s after start", setting.moved,
-                      node.directory->world().gpu_count(), SecondsSince(start)));
+      absl::StrFormat("%ssource dcgm, %d GPUs", setting.moved,
+                      node.directory->world().gpu_count()));
   Expectation expected;
   std::vector<std::string> lines;
   if (!node.program.Await("the page", [&] {
@@ -155,7 +150,7 @@ int RunCluster(const Setting& setting) {
   }
   Say(setting, 4, "cluster",
       absl::StrFormat("%severy node was asked within %.1f s after start", setting.moved,
-                      SecondsSince(start)));
+                      std::chrono::duration<double>(SystemClock().Now() - start).count()));
   Facts expected;
   std::vector<std::string> lines;
   if (!cluster.Await("the map", [&] {
