@@ -4,12 +4,12 @@
 // handler must return at once, with bytes that already exist. A response body is borrowed from the
 // object in `keep_alive`, so nothing is copied and a slow reader keeps only its own snapshot. There
 // are limits for connections, connections per client address, header size, the time for a whole
-// request, and kernel memory per connection. Above the limit, a new connection replaces another
-// one: the one with the longest inactivity among those of the address with most connections,
-// whether it waits for a request or its answer makes no progress. While none may be replaced, only
-// probes are accepted, in a few reserved slots. The memory of a crowd of connections is given back
-// to the system after the crowd has gone. The destructor stops the server: it closes the listener,
-// lets running responses finish for at most `drain`, and joins the thread.
+// request, and kernel memory per connection. When the server is full, it closes a connection for a
+// new one: one that waits for a request, or whose answer makes no progress. It chooses the address
+// with most connections, and there the connection that was inactive for the longest time. If there
+// is none, it accepts only probes, in a few reserved slots. It gives the memory of a crowd of
+// connections back to the system after the crowd. The destructor stops the server: it closes the
+// listener, lets running responses finish for at most `drain`, and joins the thread.
 #pragma once
 
 #include <chrono>

@@ -93,7 +93,7 @@ TEST_F(ListCompletenessTest, AListThatKeepsChangingIsAcceptedAfterAMinute) {
   EXPECT_EQ(Judge(2, 1, {kTrainer}), ListVerdict::kComplete);
 }
 
-TEST_F(ListCompletenessTest, AnEmptyListIsNeverCompleteInsideAPod) {
+TEST_F(ListCompletenessTest, DoubtsAFirstListWithoutPodsInsideAPod) {
   judge_ = ListCompleteness(true);
   EXPECT_EQ(Judge(1, 0), ListVerdict::kUnsettled);
   EXPECT_EQ(Judge(1, 2, {kTrainer}, true), ListVerdict::kComplete);
