@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -109,6 +110,12 @@ class HangWatch {
   Worker worker_;
 };
 
+// A field that DCGM has renamed has two names.  One that no metric shows has that of the catalogue.
+std::string NameInList(const std::vector<Counter>& counters, const Field& field) {
+  const auto counter = std::ranges::find(counters, &field, &Counter::field);
+  return counter != counters.end() ? counter->name : std::string(field.name);
+}
+
 // Scans the devices and reads them once, as the exporter does.
 StatusOr<DriverFacts> ReadDriver(Session& session) {
   SourceOptions options = session.node().source;
@@ -122,7 +129,9 @@ StatusOr<DriverFacts> ReadDriver(Session& session) {
   PODGPU_ASSIGN_OR_RETURN(Topology topology, source->Discover(PartKinds{}));
   DriverFacts facts;
   facts.topology = std::make_shared<const Topology>(std::move(topology));
-  facts.lacked = source->FieldsLacked(session.node().source.fields);
+  for (const Field* field : source->FieldsLacked(session.node().source.fields)) {
+    facts.lacked.push_back(NameInList(session.node().exporter.counters, *field));
+  }
   facts.has_gpm = source->FieldsLacked({doctor_fields::Profiling()}).empty();
   facts.release_reason = source->ReleaseReason();
   const std::vector<const Field*> fields = doctor_fields::All();

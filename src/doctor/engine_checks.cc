@@ -47,16 +47,16 @@ StatusOr<EngineFacts> AskEngine(Session& session) {
 }
 
 // Returns the fields that NVML lacks, in words: one name and a number.
-std::string Lacking(const std::vector<const Field*>& lacked) {
-  const std::string first(lacked.front()->name);
-  return lacked.size() == 1 ? first : absl::StrFormat("%s and %d more", first, lacked.size() - 1);
+std::string Lacking(const std::vector<std::string>& lacked) {
+  return lacked.size() == 1 ? lacked.front()
+                            : absl::StrFormat("%s and %d more", lacked.front(), lacked.size() - 1);
 }
 
 Finding SkipBecause(std::string cause) {
   return {.severity = Severity::kSkip, .caused_by = std::move(cause), .blocks = true};
 }
 
-Finding PartlyServed(size_t asked, const std::vector<const Field*>& lacked, std::string_view why) {
+Finding PartlyServed(size_t asked, const std::vector<std::string>& lacked, std::string_view why) {
   return {.severity = Severity::kWarn,
           .fact = absl::StrFormat("nvml: it serves %d of %d fields asked for, not %s; %s",
                                   asked - lacked.size(), asked, Lacking(lacked), why),
@@ -158,8 +158,8 @@ Finding CheckSourceChoice(Session& session) {
       finding.remedy = parts.remedy;
     }
   }
-  for (const Field* field : driver->lacked) {
-    finding.evidence.emplace_back("not in NVML", field->name);
+  for (const std::string& name : driver->lacked) {
+    finding.evidence.emplace_back("not in NVML", name);
   }
   return finding;
 }

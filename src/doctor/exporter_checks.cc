@@ -189,8 +189,8 @@ Finding CheckConfigFields(Session& session) {
   }
   Finding finding = Finding::Ok(absl::StrFormat("%d asked for, %d of them in NVML", asked.size(),
                                                 asked.size() - driver->lacked.size()));
-  for (const Field* field : driver->lacked) {
-    finding.evidence.emplace_back("not in NVML", field->name);
+  for (const std::string& name : driver->lacked) {
+    finding.evidence.emplace_back("not in NVML", name);
   }
   return finding;
 }

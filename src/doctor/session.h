@@ -51,8 +51,9 @@ struct DoctorSeams {
 struct DriverFacts {
   std::shared_ptr<const Topology> topology;
   std::shared_ptr<const Grid> grid;
-  std::vector<const Field*> lacked;  // The requested fields that NVML cannot give.
-  bool has_gpm = false;              // All GPUs have GPM.
+  // The requested fields that NVML cannot give, with the names that the list of metrics uses.
+  std::vector<std::string> lacked;
+  bool has_gpm = false;  // All GPUs have GPM.
   std::string release_reason;
 };
 
