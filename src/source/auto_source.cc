@@ -83,9 +83,12 @@ StatusOr<Topology> AutoSource::ChooseForEngine(PartKinds kinds) {
     return With(**nvml, [&](Source& source) { return source.Discover(kinds); });
   }();
   if (!seen.ok()) {
-    return Status(dcgm.status().code(),
-                  absl::StrFormat("%s. Nor can NVML serve in its place: %s",
-                                  dcgm.status().message(), seen.status().message()));
+    const bool is_missing = seen.status().code() == absl::StatusCode::kNotFound;
+    return Status(
+        dcgm.status().code(),
+        absl::StrFormat("%s. Nor can NVML serve in its place: %s", dcgm.status().message(),
+                        is_missing ? "libnvidia-ml cannot be loaded either"
+                                   : std::string(seen.status().message())));
   }
   engine_is_missed_ = Parted(dcgm.status(), "");
   dcgm_failed_ = true;

@@ -188,7 +188,8 @@ TEST_F(AutoSourceTest, SaysThatNeitherTheEngineNorNvmlCanBeUsed) {
   Open({kTemperatureId}, {}, kEngine);
   EXPECT_EQ(Look(), absl::NotFoundError(
                         "libdcgm.so.4 is nowhere. Install the package. Nor can NVML serve in its "
-                        "place: libnvidia-ml.so.1 is nowhere"));
+                        "place: libnvidia-ml cannot be loaded either"))
+      << "both were searched for in the same paths, which are named once";
 }
 
 }  // namespace
