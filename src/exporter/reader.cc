@@ -299,7 +299,7 @@ bool Reader::WaitAfterFailure(const Status& failure, const std::stop_token& stop
   return clock_.WaitUntil(next, stop);
 }
 
-bool Reader::SayNoDriver(const std::string& detail) {
+bool Reader::SayNoDriver(const std::string& detail, std::string remedy) {
   NoDriver told = options_.explain_no_driver ? options_.explain_no_driver() : NoDriver();
   status_.needs_no_driver = told.has_no_gpu && most_seen_ == 0;
   if (status_.needs_no_driver) {
@@ -310,12 +310,14 @@ bool Reader::SayNoDriver(const std::string& detail) {
                         Seconds(options_.longest_retry),
                         told.library_is_named ? ". " + detail : ""));
   }
-  return SetStatus(PartState::kWaiting, detail, std::move(told.remedy));
+  return SetStatus(PartState::kWaiting, detail,
+                   std::move(told.remedy.empty() ? remedy : told.remedy));
 }
 
 void Reader::SayWhatIsRead() {
   if (!topology_->driver_absence.empty()) {
-    SayNoDriver(source_->Describe() + " " + topology_->driver_absence);
+    SayNoDriver(source_->Describe() + " " + topology_->driver_absence,
+                "install the driver; restart a host engine that was started before it");
     return;
   }
   status_.needs_no_driver = false;

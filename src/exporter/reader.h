@@ -100,8 +100,9 @@ class Reader {
   void CountExpected(const Topology& topology);
   bool WaitAfterFailure(const Status& failure, const std::stop_token& stop);
   // Says that the driver or its library is missing: not a fault on a machine without a GPU.
+  // `remedy`: used where the machine tells no better one.
   // Returns whether the status has changed.
-  bool SayNoDriver(const std::string& detail);
+  bool SayNoDriver(const std::string& detail, std::string remedy = "");
   void Say(PartState state, std::string detail);
   // Does not wake the tick, so that the new status and its reading come on the same page.
   void SayWhatIsRead();

@@ -187,6 +187,8 @@ TEST_F(ReaderTest, WaitsForAnEngineThatHasNoDriver) {
   Start();
   EXPECT_EQ(status().state, PartState::kWaiting);
   EXPECT_EQ(status().detail, "fake driver runs without the driver's library");
+  EXPECT_EQ(status().remedy,
+            "install the driver; restart a host engine that was started before it");
   driver_.SetTopology(FakeDriver::Gpus(2));
   Step(seconds(1));
   EXPECT_EQ(status().state, PartState::kOk) << status().detail;

@@ -99,7 +99,7 @@ TEST_F(StartFailure, WaitsForTheDriversLibraryOfTheEngine) {
   EXPECT_EQ(exporter_->Fetch("/readyz").status, 503);
   EXPECT_NE(exporter_->Get("/").find("(DCGM -56: "), std::string::npos) << exporter_->Get("/");
   EXPECT_EQ(Page().Value("podgpu_source_state", {R"(state="waiting")"}), 1);
-  EXPECT_NE(AwaitLog({"level=WARN", "the engine runs without the driver's library"}), "");
+  EXPECT_NE(AwaitLog({"level=WARN", "state=waiting", "runs without the driver's library"}), "");
   node_.Command({"heal"});
   EXPECT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
 }

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_format.h"
 
-#include "base/log.h"
 #include "fields/field_ids.h"
 #include "source/dcgm/error.h"
 #include "source/decode.h"
@@ -237,7 +236,11 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
   reply_->count = 0;
   const dcgmReturn_t code = library_.api.dcgmGetGpuInstanceHierarchy(handle, reply_.get());
   if (by_id_.empty()) {  // Without a GPU this call only tells why there is none.
-    NoteDriver(code == abi::DCGM_ST_NVML_NOT_LOADED, topology);
+    if (code == abi::DCGM_ST_NVML_NOT_LOADED) {
+      topology.driver_absence = absl::StrFormat(
+          "runs without the driver's library, libnvidia-ml.so.1, and knows no GPU (%s)",
+          DcgmWords(library_.api, code));
+    }
     Status status = DcgmStatus(library_.api, code, "does not list its MIG instances");
     return LostConnection(status) ? status : absl::OkStatus();
   }
@@ -289,19 +292,6 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
   profile_ids_ = std::move(profile_ids);
   instances_ = topology.instances;
   return absl::OkStatus();
-}
-
-void DcgmDiscovery::NoteDriver(bool is_absent, Topology& topology) {
-  if (is_absent) {
-    topology.driver_absence = absl::StrFormat(
-        "runs without the driver's library, libnvidia-ml.so.1, and knows no GPU (%s)",
-        DcgmWords(library_.api, abi::DCGM_ST_NVML_NOT_LOADED));
-  }
-  if (is_absent && !lacks_driver_) {
-    Log(LogLevel::kWarn, "the engine " + topology.driver_absence +
-                             ". Install the driver, then restart a host engine by hand");
-  }
-  lacks_driver_ = is_absent;
 }
 
 // One instance with a wrong number shows that the engine has numbered all of them again, so the

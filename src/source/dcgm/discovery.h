@@ -46,8 +46,6 @@ class DcgmDiscovery {
   Status ReadInstances(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadMissingProfiles(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadProfiles(abi::dcgmHandle_t handle, Topology& topology) const;
-  // Records why an engine lists no GPU; logs it once.
-  void NoteDriver(bool is_absent, Topology& topology);
   // Marks the instances if the engine confuses some with those of another GPU.
   void MarkMisread(Topology& topology) const;
 
@@ -59,7 +57,6 @@ class DcgmDiscovery {
   std::vector<MigNode> nodes_;                       // The layout that `instances_` was made for.
   std::vector<uint32_t> profile_ids_;                // NVML's ids, by node; part of the layout.
   std::vector<GpuInstance> instances_;
-  bool lacks_driver_ = false;  // The last Discover without a GPU found no driver.
 };
 
 }  // namespace podgpu

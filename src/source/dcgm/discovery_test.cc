@@ -219,7 +219,9 @@ TEST(DcgmDiscover, CountsNoGpuTwiceWhenTheEngineOmitsUuids) {
 TEST(DcgmDiscover, ReportsAnEngineWithoutADriver) {
   Node node(0);
   node.dcgm.has_nvml = false;
+  ::testing::internal::CaptureStderr();
   const StatusOr<Topology> topology = node.source().Discover({});
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "the log of states tells it";
   ASSERT_TRUE(topology.ok());
   EXPECT_EQ(topology->driver_absence,
             "runs without the driver's library, libnvidia-ml.so.1, and knows no GPU (DCGM -56: as "
