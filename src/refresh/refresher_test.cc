@@ -180,11 +180,15 @@ TEST_F(RefresherTest, WaitsForAKubeletThatHasNeverAnswered) {
   EXPECT_EQ(facts().value, nullptr);
 }
 
+// A sanitizer keeps freed memory; under it the test only reads the lists.
+#if defined(PODGPU_ADDRESS_SANITIZER) || defined(PODGPU_THREAD_SANITIZER)
+constexpr bool kReturnsFreedMemory = false;
+#else
+constexpr bool kReturnsFreedMemory = true;
+#endif
+
 // Without ReturnFreeMemory the allocator keeps up to 64 MiB per thread after freeing a huge list.
 TEST_F(RefresherTest, ReturnsMemoryAfterAHugeList) {
-#if defined(PODGPU_ADDRESS_SANITIZER) || defined(PODGPU_THREAD_SANITIZER)
-  GTEST_SKIP() << "the sanitizer keeps freed memory";
-#endif
   constexpr int64_t kMebibyte = int64_t{1} << 20;
   const auto resident = [] { return ReadProcessUsage().resident_bytes.value_or(0); };
   kubelet_.AnswerWith({kAllocation});
@@ -199,7 +203,7 @@ TEST_F(RefresherTest, ReturnsMemoryAfterAHugeList) {
   Step();
   EXPECT_EQ(facts().value->allocations.size(), 200'000U);
   const int64_t peak = resident();
-  EXPECT_GT(peak, before + 32 * kMebibyte);
+  EXPECT_TRUE(peak > before + 32 * kMebibyte || !kReturnsFreedMemory) << before << " to " << peak;
   kubelet_.AnswerWith({kAllocation});
   Step();
   Step();
@@ -207,7 +211,8 @@ TEST_F(RefresherTest, ReturnsMemoryAfterAHugeList) {
   RecordProperty("before_mib", static_cast<int>(before / kMebibyte));
   RecordProperty("peak_mib", static_cast<int>(peak / kMebibyte));
   RecordProperty("after_mib", static_cast<int>(after / kMebibyte));
-  EXPECT_LT(after, before + 8 * kMebibyte) << before << " to " << peak << " to " << after;
+  EXPECT_TRUE(after < before + 8 * kMebibyte || !kReturnsFreedMemory)
+      << before << " to " << peak << " to " << after;
 }
 
 }  // namespace

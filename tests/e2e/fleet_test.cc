@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <re2/re2.h>
 
 #include <gtest/gtest.h>
@@ -116,10 +117,15 @@ int64_t MebibytesOf(pid_t pid, const std::string& key) {
   return -1;
 }
 
-TEST(SimulatedFleet, OfTenThousandPodsIsFoundWithLittleMemory) {
+// The limit is for an unoptimised build, with pages about 10,000 nodes that do not answer.  A
+// sanitizer needs memory of its own.
 #if defined(PODGPU_ADDRESS_SANITIZER) || defined(PODGPU_THREAD_SANITIZER)
-  GTEST_SKIP() << "a sanitizer needs memory of its own";
+constexpr int64_t kMostMebibytes = std::numeric_limits<int64_t>::max();
+#else
+constexpr int64_t kMostMebibytes = 80;
 #endif
+
+TEST(SimulatedFleet, OfTenThousandPodsIsFoundWithLittleMemory) {
   const TemporaryFolder folder;
   sim::FakeApi api;
   ASSERT_TRUE(api.WriteCredentials(folder.path()));
@@ -137,8 +143,6 @@ TEST(SimulatedFleet, OfTenThousandPodsIsFoundWithLittleMemory) {
   EXPECT_EQ(requests.size(), 21U) << "20 pages and one watch are requested";
   EXPECT_EQ(requests.front(),
             "GET /api/v1/namespaces/gpu/pods?labelSelector=app%3Dpodgpu&limit=500");
-  // The limit for an unoptimised build, with pages about 10,000 nodes that do not answer.
-  constexpr int64_t kMostMebibytes = 80;
   RecordProperty("peak_mib", static_cast<int>(MebibytesOf(cluster.pid(), "VmHWM")));
   EXPECT_LT(MebibytesOf(cluster.pid(), "VmHWM"), kMostMebibytes);
   // The list after a 410 is read while the old one is still in memory.
