@@ -13,7 +13,7 @@ constexpr ConformanceLine kDefects[] = {
     {"3", "a lost connection ends the process",
      "EngineThatComesBack.WatchesReturnAfterTheEngineRestarts", "podgpu reconnects"},
     {"4", "profiling fields vanish at a reload",
-     "Reload.SighupReadsTheFileAtOnceAndKeepsProfilingFields", "they stay"},
+     "Reload.SighupWithAnUnchangedFileKeepsProfilingRows", "they stay"},
     {"5", "a bad list at a reload ends the process",
      "Reload.AnInvalidFileIsRefusedAndACorrectedOneApplied", "the old list stays"},
     {"6", "groups are made twice and never released", "DcgmWatch.ReplacesWhatWasWatchedBefore",
@@ -88,8 +88,8 @@ constexpr ConformanceLine kLegacy[] = {
      "TextFilesTest.AReaderNeverSeesAPartOfAFile", ""},
     {"6", "pods return with the kubelet; values continue meanwhile",
      "Legacy.PodsComeWithTheKubeletAndValuesContinueMeanwhile", "upstream's page stops"},
-    {"7", "an interval of 99 ms is refused, one of 100 ms is not",
-     "BadInput.ATextFileIntervalBelowATenthOfASecondIsRefused", "exit code 2"},
+    {"7", "an interval of 99 ms is refused, one of 100 ms is not", "BadInput.IsRefusedInOneLine",
+     "exit code 2"},
 };
 
 }  // namespace

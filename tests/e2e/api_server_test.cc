@@ -3,7 +3,6 @@
 #include "sim/kube/api_server.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -21,10 +20,8 @@ class ClusterNode : public FailureFixture {
   // Starts podgpu with the variables of a pod on this node.
   void StartInPod(std::vector<std::string> flags, std::vector<std::string> variables = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
-    std::ifstream file(node_.directory() + "/api/env");
-    for (std::string line; std::getline(file, line);) {
-      variables.push_back(line);
-    }
+    const std::vector<std::string> of_api = node_.LinesOf("api/env");
+    variables.insert(variables.end(), of_api.begin(), of_api.end());
     flags.insert(flags.begin(), {"-c=200", "--stale-after=20s"});
     exporter_.emplace(node_, flags, variables);
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
@@ -68,16 +65,11 @@ class OldKubelet : public FailureFixture {
   OldKubelet() : FailureFixture(kFinishes, {"--api-server"}) {}
   void Start(bool asks_api) {
     ASSERT_TRUE(node_.ready()) << node_.output();
-    std::vector<std::string> variables;
-    std::ifstream file(node_.directory() + "/api/env");
-    for (std::string line; asks_api && std::getline(file, line);) {
-      variables.push_back(line);
-    }
     exporter_.emplace(node_,
                       std::vector<std::string>{"-c=200", "--source=nvml", "--process-metrics=on",
                                                "--process-interval=200ms",
                                                "--proc-root=" + node_.directory() + "/proc"},
-                      variables);
+                      asks_api ? node_.LinesOf("api/env") : std::vector<std::string>());
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   }
   static bool HoldsGpu0(const MetricPage& page) {
@@ -133,14 +125,16 @@ class FaultyApi : public ClusterNode {
   }
 };
 
-TEST_F(FaultyApi, KeepsKnownLabelsWhileItIsDown) {
+TEST_F(FaultyApi, KeepsKnownLabelsInEachFailure) {
   StartWithLabels();
   ASSERT_TRUE(AwaitLabels()) << What();
-  node_.Command({"fault", "api_down"});
-  ASSERT_TRUE(AwaitUp(0)) << What();
-  EXPECT_TRUE(HasLabels(Page()));
-  node_.Command({"heal"});
-  EXPECT_TRUE(AwaitUp(1)) << What();
+  for (const char* fault : {"api_down", "api_garbage"}) {
+    node_.Command({"fault", fault});
+    ASSERT_TRUE(AwaitUp(0)) << fault << What();
+    EXPECT_TRUE(HasLabels(Page())) << fault;
+    node_.Command({"heal"});
+    ASSERT_TRUE(AwaitUp(1)) << fault << What();
+  }
 }
 
 TEST_F(FaultyApi, DoesNotDelayPagesWhileItIsSlow) {
@@ -150,27 +144,6 @@ TEST_F(FaultyApi, DoesNotDelayPagesWhileItIsSlow) {
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Has("DCGM_FI_DEV_GPU_TEMP", {R"(pod="train-1")"});
   })) << What();
-  EXPECT_FALSE(HasLabels(Page()));
-  node_.Command({"heal"});
-  EXPECT_TRUE(AwaitLabels()) << What();
-}
-
-TEST_F(FaultyApi, AnExpiredTokenIsReadAgainFromItsFile) {
-  StartWithLabels();
-  ASSERT_TRUE(AwaitLabels()) << What();
-  node_.Command({"fault", "api_token_expired"});
-  ASSERT_TRUE(AwaitUp(0)) << What();
-  EXPECT_TRUE(exporter_->Await("/", "401")) << What();
-  EXPECT_TRUE(HasLabels(Page()));
-  node_.Command({"heal"});
-  EXPECT_TRUE(AwaitUp(1)) << What();
-}
-
-TEST_F(FaultyApi, IsAskedAgainAfterRetryAfterWhileItIsBusy) {
-  node_.Command({"fault", "api_rate_limited"});
-  ASSERT_TRUE(node_.AwaitLine("api_rate_limited"));
-  StartWithLabels();
-  ASSERT_TRUE(exporter_->Await("/", "429")) << What();
   EXPECT_FALSE(HasLabels(Page()));
   node_.Command({"heal"});
   EXPECT_TRUE(AwaitLabels()) << What();
@@ -220,16 +193,6 @@ TEST_F(FaultyApi, AnOutageWithExpiredVersionsNeedsOneList) {
   ASSERT_TRUE(AwaitUp(1)) << What();
   EXPECT_TRUE(AwaitPage([&](const MetricPage& page) { return Requests(page) == asked + 3; }))
       << "a watch that is answered 410, a list and a watch: " << What();
-}
-
-TEST_F(FaultyApi, GarbageIsRejected) {
-  StartWithLabels();
-  ASSERT_TRUE(AwaitLabels()) << What();
-  node_.Command({"fault", "api_garbage"});
-  ASSERT_TRUE(AwaitUp(0)) << What();
-  EXPECT_TRUE(HasLabels(Page()));
-  node_.Command({"heal"});
-  EXPECT_TRUE(AwaitUp(1)) << What();
 }
 
 class ClaimingNode : public ClusterNode {
@@ -340,18 +303,6 @@ TEST_F(TroubledCluster, AWatchThatIsCutInTheMiddleOfALineContinues) {
   SetLabel("second");
   EXPECT_TRUE(AwaitLabel("second")) << exporter_->Get("/");
   EXPECT_EQ(Lists(), 1U) << "the watch continues from the last version";
-}
-
-TEST_F(TroubledCluster, AnExpiredVersionNeedsOneList) {
-  StartWithLabels();
-  server_.AwaitWatches(1);
-  SetLabel("second");
-  server_.ForgetHistory();
-  server_.CutWatches();
-  EXPECT_TRUE(AwaitLabel("second")) << exporter_->Get("/");
-  SetLabel("third");
-  EXPECT_TRUE(AwaitLabel("third")) << exporter_->Get("/");
-  EXPECT_LE(Lists(), 2U);
 }
 
 TEST_F(TroubledCluster, AnExpiredTokenIsReadAgain) {

@@ -1,6 +1,5 @@
 // Each invalid input at the start: one exact line, one exit code, and nothing is left running.
 #include <csignal>
-#include <filesystem>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -32,27 +31,45 @@ Ended RunPodgpu(std::vector<std::string> arguments,
   return {exit_code, child.output()};
 }
 
-TEST(BadInput, UnknownFlagsAreRefused) {
-  EXPECT_EQ(
-      RunPodgpu({"--adress=:1"}),
-      (Ended{2, "podgpu: unknown flag \"--adress\"; nearest is --address. See podgpu --help\n"}));
-}
-
-TEST(BadInput, UnknownCommandsAreRefused) {
-  EXPECT_EQ(RunPodgpu({"nodes"}),
-            (Ended{2,
-                   "podgpu: unknown command \"nodes\"; nearest is \"node\"; "
-                   "there are \"node\", \"cluster\", "
-                   "\"doctor\", \"top\", \"completion\", \"version\". See podgpu "
-                   "--help\n"}));
-}
-
-TEST(BadInput, AnInvalidDeviceSelectionIsRefused) {
-  EXPECT_EQ(
-      RunPodgpu({"-d", "g:one"}),
-      (Ended{2,
-             "podgpu: --devices: \"g:one\" is refused: \"one\" is not a number. It must be f, "
-             "g, i, g+i, or g or i with ids, such as g:0,2-3\n"}));
+// One of each kind; the rooms have the others.
+TEST(BadInput, IsRefusedInOneLine) {
+  struct Case {
+    std::vector<std::string> arguments, variables;
+    std::string line;
+  };
+  for (const Case& row : {
+           Case{{"--adress=:1"},
+                {},
+                "unknown flag \"--adress\"; nearest is --address. See podgpu --help"},
+           {{"nodes"},
+            {},
+            "unknown command \"nodes\"; nearest is \"node\"; there are \"node\", \"cluster\", "
+            "\"doctor\", \"top\", \"completion\", \"version\". See podgpu --help"},
+           {{},
+            {"DCGM_EXPORTER_INTERVAL=soon"},
+            "DCGM_EXPORTER_INTERVAL: \"soon\" is not milliseconds such as 5000, or a duration such "
+            "as 5s. See podgpu --help"},
+           {{"--textfile-interval=99"},
+            {},
+            "--textfile-interval: \"99\" is refused: must be 100 to 3600000 milliseconds, or as "
+            "long a duration such as 5s"},
+           {{"--validate", "--kubernetes-pod-label-allowlist-regex=^team$,[a-"},
+            {},
+            "--kubernetes-pod-label-allowlist-regex: \"[a-\" is not a regular expression of RE2: "
+            "missing ]: [a-. Correct it (a comma begins the next pattern), or remove the flag to "
+            "show all labels"},
+           {{"-f", "/nowhere/counters.csv"},
+            {},
+            "counters file /nowhere/counters.csv: No such file or directory. Correct --collectors "
+            "(-f)"},
+           {{"-f", std::string(kCounters), "-a", "nonsense"},
+            {},
+            "address \"nonsense\" has no port. Write HOST:PORT, [V6]:PORT, :PORT or unix:/PATH, "
+            "such as :9400"},
+       }) {
+    EXPECT_EQ(RunPodgpu(row.arguments, row.variables), (Ended{2, "podgpu: " + row.line + "\n"}));
+  }
+  EXPECT_EQ(RunPodgpu({"--textfile-interval=100", "--version"}).exit_code, 0);
 }
 
 // Asks a real shell for its completions.
@@ -73,22 +90,6 @@ TEST(Completion, BashOffersFlagsCommandsAndShells) {
   EXPECT_EQ(RunPodgpu({"completion"}).exit_code, 2);
 }
 
-TEST(BadInput, BadVariablesAreNamed) {
-  EXPECT_EQ(
-      RunPodgpu({}, {"DCGM_EXPORTER_INTERVAL=soon"}),
-      (Ended{2,
-             "podgpu: DCGM_EXPORTER_INTERVAL: \"soon\" is not milliseconds such as 5000, or a "
-             "duration such as 5s. See podgpu --help\n"}));
-}
-
-TEST(BadInput, ATextFileIntervalBelowATenthOfASecondIsRefused) {
-  EXPECT_EQ(RunPodgpu({"--textfile-interval=99"}),
-            (Ended{2,
-                   "podgpu: --textfile-interval: \"99\" is refused: must be 100 to 3600000 "
-                   "milliseconds, or as long a duration such as 5s\n"}));
-  EXPECT_EQ(RunPodgpu({"--textfile-interval=100", "--version"}).exit_code, 0);
-}
-
 TEST(BadInput, Statement37AnUnknownFieldNamesFileLineAndTheNearestName) {
   TemporaryFolder folder;
   const std::string path =
@@ -97,72 +98,6 @@ TEST(BadInput, Statement37AnUnknownFieldNamesFileLineAndTheNearestName) {
             (Ended{2, "podgpu: " + path +
                           ":2: unknown field \"DCGM_FI_DEV_GPU_TMP\"; nearest "
                           "is DCGM_FI_DEV_GPU_TEMP. Correct the line\n"}));
-}
-
-TEST(BadInput, AnUnknownTypeNamesFileAndLine) {
-  TemporaryFolder folder;
-  const std::string path = folder.Write("counters.csv", "DCGM_FI_DEV_GPU_TEMP, gage, t\n");
-  EXPECT_EQ(RunPodgpu({"-f", path}),
-            (Ended{2, "podgpu: " + path +
-                          ":1: unknown type \"gage\" of DCGM_FI_DEV_GPU_TEMP; types are gauge, "
-                          "counter, histogram, summary and label. Correct the line\n"}));
-}
-
-TEST(BadInput, MalformedCsvNamesFileAndLine) {
-  struct Case {
-    std::string_view content, complaint;
-  };
-  constexpr Case kCases[] = {
-      {"DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DEV_GPU_UTIL, gauge\n",
-       ":2: 2 columns, must be 3: field, type, help. Add the missing columns\n"},
-      {"DCGM_FI_DEV_GPU_TEMP, gauge, a \"quoted\" word\n",
-       ":1: a quotation mark inside an unquoted column. Quote the whole column, directly after the "
-       "comma, and write the mark twice\n"},
-  };
-  for (const Case& row : kCases) {
-    TemporaryFolder folder;
-    const std::string path = folder.Write("counters.csv", row.content);
-    EXPECT_EQ(RunPodgpu({"-f", path}), (Ended{2, "podgpu: " + path + std::string(row.complaint)}));
-  }
-}
-
-TEST(BadInput, AnInvalidPatternOfThePodLabelAllowlistIsRefused) {
-  const Ended refused = {
-      2,
-      "podgpu: --kubernetes-pod-label-allowlist-regex: \"[a-\" is not a regular expression of RE2: "
-      "missing ]: [a-. Correct it (a comma begins the next pattern), or remove the flag to show "
-      "all labels\n"};
-  const std::string pattern = "--kubernetes-pod-label-allowlist-regex=^team$,[a-";
-  EXPECT_EQ(RunPodgpu({"-k", "--kubernetes-enable-pod-labels", pattern}), refused);
-  EXPECT_EQ(RunPodgpu({"--validate", "-f", std::string(kCounters), pattern}), refused);
-  EXPECT_EQ(RunPodgpu({"--validate"}, {"DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX=[a-"}),
-            refused);
-}
-
-TEST(BadInput, AnUnreadableFileIsNamed) {
-  EXPECT_EQ(RunPodgpu({"-f", "/nowhere/counters.csv"}),
-            (Ended{2,
-                   "podgpu: counters file /nowhere/counters.csv: No such file or directory. "
-                   "Correct --collectors "
-                   "(-f)\n"}));
-}
-
-// The paths of dcgm-exporter's image: an old command line works also where they do not exist.
-TEST(BadInput, AListOfTheImageNeedsNoFile) {
-  const std::string folder = "/etc/dcgm-exporter/";
-  if (std::filesystem::exists(folder)) {
-    GTEST_SKIP() << folder << " exists on this machine";
-  }
-  const auto validated = [&](const std::string& name) {
-    const Ended ended = RunPodgpu({"--validate", "-f", folder + name});
-    return std::to_string(ended.exit_code) + " " +
-           ended.output.substr(ended.output.rfind("built-in"));
-  };
-  EXPECT_EQ(validated("default-counters.csv").substr(0, 32), "0 built-in counters: 26 metrics,");
-  EXPECT_EQ(validated("dcp-metrics-included.csv").substr(0, 59),
-            "0 built-in counters (dcp-metrics-included.csv): 26 metrics,");
-  EXPECT_EQ(validated("1.x-compatibility-metrics.csv").substr(0, 64),
-            "0 built-in counters (1.x-compatibility-metrics.csv): 20 metrics,");
 }
 
 TEST(BadInput, Statement37APortInUseNamesItsProcess) {
@@ -174,13 +109,6 @@ TEST(BadInput, Statement37APortInUseNamesItsProcess) {
             (Ended{2, "podgpu: 127.0.0.1:" + port + " is in use by podgpu (pid " +
                           std::to_string(holder.pid()) + "). Stop it, or choose --address " +
                           "127.0.0.1:" + std::to_string(*ParseDecimal(port) + 1) + "\n"}));
-}
-
-TEST(BadInput, ABadAddressIsNamed) {
-  EXPECT_EQ(RunPodgpu({"-f", std::string(kCounters), "-a", "nonsense"}),
-            (Ended{2,
-                   "podgpu: address \"nonsense\" has no port. Write HOST:PORT, [V6]:PORT, "
-                   ":PORT or unix:/PATH, such as :9400\n"}));
 }
 
 TEST(GoodInput, EntriesWithoutEffectAreReportedAtTheStart) {

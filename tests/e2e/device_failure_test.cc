@@ -115,22 +115,6 @@ TEST_F(DeviceFailure, AGpuWithStaleSamplesIsUnresponsiveAndOthersContinue) {
   EXPECT_EQ(CountLog("GPU state changed"), 2) << exporter_->process().output();
 }
 
-TEST_F(DeviceFailure, AGpuWithoutAnyValueEndsReadinessAndOthersContinue) {
-  node_.Command({"fault", "nodata", "gpu=1"});
-  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
-    return page.Value("podgpu_gpu_state", {Gpu("1"), kStateUnresponsive}) == 1;
-  }));
-  EXPECT_TRUE(HasValuesOf(Page(), Gpu("0")));
-  EXPECT_EQ(Page().Value("podgpu_gpus_present"), 2);
-  ExpectReadiness(false, "not ready: GPU 1 without a fresh value, since its values are absent");
-  EXPECT_NE(AwaitLog({"state=unresponsive gpu=1 uuid=GPU-", " pod=research/train-1 ", "no_data"}),
-            "");
-  node_.Command({"heal"});
-  ExpectReadiness(true, "ready: 3 GPUs have fresh samples");
-  EXPECT_NE(AwaitLog({"GPU state changed\" state=ok gpu=1"}), "");
-  EXPECT_EQ(CountLog("GPU state changed"), 2) << exporter_->process().output();
-}
-
 // As dcgmPauseTelemetryForDiag does: samples stop with status 0, and a new watch gets none.
 TEST_F(DeviceFailure, PausedTelemetryEndsReadinessThoughTheEngineAnswers) {
   const std::set<std::string> before = DeviceSeries();
@@ -232,17 +216,6 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusKeepsItsIdentityAndReturns) {
   EXPECT_EQ(CountLog("a GPU reports an XID"), 1) << exporter_->process().output();
 }
 
-TEST_F(DeviceFailure, ALostGpuIsLoggedWithItsLastXid) {
-  node_.Command({"fault", "xid", "gpu=1", "number=63"});
-  EXPECT_NE(AwaitLog({"a GPU reports an XID\" xid=63 gpu=1 uuid=GPU-"}), "");
-  node_.Command({"fault", "gpu_lost", "gpu=1"});
-  EXPECT_NE(AwaitLog({"level=WARN", "GPU state changed\" state=lost gpu=1 uuid=GPU-",
-                      " pod=research/train-1 ", "; its last XID was 63, "}),
-            "");
-  ExpectReadiness(true, "ready: 2 of 3 GPUs served, 1 lost");
-  EXPECT_EQ(Page().Value("podgpu_gpu_state", {Gpu("1"), kStateLost}), 1);
-}
-
 TEST_F(DeviceFailure, AHungCallRemovesOnlyTheValues) {
   node_.Command({"fault", "hang", "calls=dcgmEntitiesGetLatestValues"});
   ASSERT_TRUE(exporter_->Await("/metrics", kNotReady)) << exporter_->Get("/");
@@ -332,48 +305,6 @@ TEST_F(DeviceSelectionFailure, ValidateAsksTheDriver) {
   EXPECT_NE(unknown.output().find("note: the devices in --devices (-d) could not be checked: "),
             std::string::npos)
       << unknown.output();
-}
-
-// The engine of this node has no profiling module.
-constexpr char kWithoutProfiling[] = R"(format: 1
-name: plain
-seed: 5
-gpus: [{count: 2, class: h100-sxm5-80gb}]
-faults:
-  - {at: 0s, kind: watch_partial}
-  - {at: 0s, kind: error, calls: dcgmProfGetSupportedMetricGroups, code: -33}
-)";
-
-class WithoutProfiling : public FailureFixture {
- protected:
-  WithoutProfiling() : FailureFixture(kWithoutProfiling) {}
-
-  void Start(const std::vector<std::string>& more) {
-    ASSERT_TRUE(node_.ready()) << node_.output();
-    std::vector<std::string> flags = {"-c=200", "--stale-after=4s", "--source=dcgm"};
-    flags.insert(flags.end(), more.begin(), more.end());
-    exporter_.emplace(node_, flags);
-    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
-    ExpectReadiness(true, "ready: 2 GPUs have fresh samples");
-  }
-};
-
-TEST_F(WithoutProfiling, TheDefaultListIsCompleteWithoutProfiling) {
-  Start({});
-  EXPECT_EQ(Page().Value("podgpu_source_state", {kStateOk}), 1);
-  EXPECT_NE(exporter_->Get("/").find("no profiling fields"), std::string::npos);
-  EXPECT_NE(
-      AwaitLog({"level=INFO", "device source state changed\" state=ok", "no profiling fields"}),
-      "");
-  EXPECT_EQ(CountLog("level=WARN"), 0) << exporter_->process().output();
-}
-
-TEST_F(WithoutProfiling, AFileThatListsProfilingFieldsDegradesTheSource) {
-  Start({"-f=" + files_.Write("own.csv",
-                              "DCGM_FI_DEV_GPU_TEMP, gauge, t\n"
-                              "DCGM_FI_PROF_DRAM_ACTIVE, gauge, d\n")});
-  EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_state{state=\"degraded\"} 1\n"));
-  EXPECT_NE(AwaitLog({"level=WARN", "state=degraded", "no profiling fields"}), "");
 }
 
 }  // namespace

@@ -166,18 +166,20 @@ TEST_P(GpuOperator, ServesLabelledPagesWithoutTokenHostPidOrShell) {
   EXPECT_EQ(pod_->output().find("level=ERROR"), std::string::npos) << pod_->output();
 }
 
-// The operator of 2026 requests labels and uids of pods, but may still not mount the token.
-TEST_P(GpuOperator, RunsWithoutTheTokenThatPodLabelsNeed) {
+// The operator of 2026 requests labels and uids of pods, and claims where they replace the device
+// plugin, but may still not mount the token.
+TEST_P(GpuOperator, RunsWithoutTheTokenThatPodLabelsAndClaimsNeed) {
   Start({"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS=true",
          "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID=true",
          "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX=^app$,^team",
          "DCGM_HPC_JOB_MAPPING_DIR=/var/lib/dcgm-exporter/job-mapping",
-         "DCGM_EXPORTER_CONFIGMAP_DATA=none"});
+         "DCGM_EXPORTER_CONFIGMAP_DATA=none", "KUBERNETES_ENABLE_DRA=true"});
   ASSERT_FALSE(HasFatalFailure());
   const MetricPage page = AwaitMetrics();
   EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP", {"gpu=\"0\"", "pod="}).size(), 1U);
-  EXPECT_EQ(page.Lines("podgpu_api_server_up").at(0),
-            "podgpu_api_server_up{collection=\"pods\"} 0");
+  for (const char* const collection : {R"(collection="pods")", R"(collection="resourceslices")"}) {
+    EXPECT_EQ(page.Value("podgpu_api_server_up", {collection}), 0) << collection;
+  }
   EXPECT_EQ(Get("/health"), "OK");
 }
 
@@ -201,15 +203,6 @@ TEST_P(GpuOperator, WaitsForTheEngineThatTheOperatorNames) {
   EXPECT_TRUE(pod_->IsRunning()) << pod_->output();
   EXPECT_EQ(Get("/health"), "OK");
   EXPECT_TRUE(MetricPage(Get("/metrics")).Has("podgpu_build_info"));
-}
-
-// The same, with claims instead of the device plugin.
-TEST_P(GpuOperator, RunsWithoutTheTokenThatClaimsNeed) {
-  Start({"KUBERNETES_ENABLE_DRA=true"});
-  ASSERT_FALSE(HasFatalFailure());
-  const MetricPage page = AwaitMetrics();
-  EXPECT_EQ(page.Value("podgpu_api_server_up", {R"(collection="resourceslices")"}), 0);
-  EXPECT_EQ(Get("/health"), "OK");
 }
 
 }  // namespace

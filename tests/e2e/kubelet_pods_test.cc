@@ -1,5 +1,6 @@
 // Names of processes on a shared GPU from the kubelet's own list of pods, without an API server;
 // the effects of a refusal and an outage of that list, and where podgpu reports them.
+#include <array>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -36,11 +37,6 @@ class KubeletPodsNode : public FailureFixture {
 
   void Start(const std::vector<std::string>& more_flags = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
-    std::vector<std::string> variables;
-    std::ifstream file(node_.directory() + "/kubelet/https/env");
-    for (std::string line; std::getline(file, line);) {
-      variables.push_back(line);
-    }
     std::vector<std::string> flags = {"-c=200",
                                       "--source=nvml",
                                       "--process-metrics=on",
@@ -48,7 +44,7 @@ class KubeletPodsNode : public FailureFixture {
                                       "--kubernetes-enable-pod-uid",
                                       "--proc-root=" + node_.directory() + "/proc"};
     flags.insert(flags.end(), more_flags.begin(), more_flags.end());
-    exporter_.emplace(node_, flags, variables);
+    exporter_.emplace(node_, flags, node_.LinesOf("kubelet/https/env"));
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   }
 
@@ -104,25 +100,22 @@ TEST_F(KubeletPodsNode, AMissingRightIsReportedEverywhere) {
   ExpectNoNames("Grant get of nodes/pods by a ClusterRole");
 }
 
-TEST_F(KubeletPodsNode, ARefusedTokenIsReportedEverywhere) {
-  node_.Command({"fault", "kubelet_https_unauthorized"});
-  ASSERT_TRUE(node_.AwaitLine("kubelet_https_unauthorized"));
-  Start();
-  ExpectNoNames("authentication.webhook.enabled");
-  node_.Command({"heal"});
-  EXPECT_TRUE(AwaitNames()) << What();
-  EXPECT_TRUE(exporter_->AwaitWithout("/", kNoNames)) << What();
-  EXPECT_NE(AwaitLog({"kubelet pod list state changed", "state=ok"}), "");
-}
-
-TEST_F(KubeletPodsNode, ARefusingPortIsReportedAndFoundAgain) {
-  node_.Command({"fault", "kubelet_https_down"});
-  ASSERT_TRUE(node_.AwaitLine("down"));
-  Start();
-  ExpectNoNames("the kubelet at 127.0.0.1:");
-  node_.Command({"heal"});
-  EXPECT_TRUE(AwaitNames()) << What();
-  EXPECT_TRUE(AwaitUp(1)) << What();
+TEST_F(KubeletPodsNode, ARefusalIsReportedEverywhereAndEnds) {
+  for (const auto& [fault, line, why] :
+       {std::array{"kubelet_https_unauthorized", "kubelet_https_unauthorized",
+                   "authentication.webhook.enabled"},
+        {"kubelet_https_down", "down", "the kubelet at 127.0.0.1:"}}) {
+    SCOPED_TRACE(fault);
+    node_.Command({"fault", fault});
+    ASSERT_TRUE(node_.AwaitLine(line));
+    Start();
+    ExpectNoNames(why);
+    node_.Command({"heal"});
+    EXPECT_TRUE(AwaitNames()) << What();
+    EXPECT_TRUE(AwaitUp(1)) << What();
+    EXPECT_TRUE(exporter_->AwaitWithout("/", kNoNames)) << What();
+    EXPECT_NE(AwaitLog({"kubelet pod list state changed", "state=ok"}), "");
+  }
 }
 
 // Uids and labels stay, as after the loss of the API server.

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -49,11 +48,6 @@ class NodeStatusOfANode : public FailureFixture {
 
   void Start(const std::vector<std::string>& more_flags = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
-    std::vector<std::string> variables;
-    std::ifstream file(node_.directory() + "/api/env");
-    for (std::string line; std::getline(file, line);) {
-      variables.push_back(line);
-    }
     std::vector<std::string> flags = {"-c=200",
                                       "--stale-after=4s",
                                       "--source=nvml",
@@ -61,7 +55,7 @@ class NodeStatusOfANode : public FailureFixture {
                                       "--process-interval=200ms",
                                       "--proc-root=" + node_.directory() + "/proc"};
     flags.insert(flags.end(), more_flags.begin(), more_flags.end());
-    exporter_.emplace(node_, flags, variables);
+    exporter_.emplace(node_, flags, node_.LinesOf("api/env"));
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   }
 

@@ -1,6 +1,5 @@
 // The processes of a real node: the pod of each, and energy that adds up.
 #include <cmath>
-#include <fstream>
 #include <set>
 #include <thread>
 
@@ -76,16 +75,11 @@ class Processes : public FailureFixture {
 
   void Start(const std::string& source, const std::vector<std::string>& more_flags = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
-    std::vector<std::string> variables;
-    std::ifstream file(node_.directory() + "/api/env");
-    for (std::string line; std::getline(file, line);) {
-      variables.push_back(line);
-    }
     std::vector<std::string> flags = {"-c=200", "--source=" + source, "--process-metrics=on",
                                       "--process-interval=200ms",
                                       "--proc-root=" + node_.directory() + "/proc"};
     flags.insert(flags.end(), more_flags.begin(), more_flags.end());
-    exporter_.emplace(node_, flags, variables);
+    exporter_.emplace(node_, flags, node_.LinesOf("api/env"));
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   }
 

@@ -42,14 +42,6 @@ class Reload : public FailureFixture {
   }
 };
 
-TEST_F(Reload, AnEditedFileIsApplied) {
-  const std::string path = files_.Write("counters.csv", kTemperature);
-  StartWith(path);
-  WriteInPlace(path, kProfiling);
-  ExpectProfilingList();
-  EXPECT_EQ(Page().Value("podgpu_config_reloads_total", {R"(result="taken_over")"}), 1);
-}
-
 // As the kubelet updates a ConfigMap volume: the file is a link into ..data, and ..data is a link
 // that is replaced by a rename.
 TEST_F(Reload, ASwappedConfigMapVolumeIsApplied) {
@@ -81,20 +73,6 @@ TEST_F(Reload, AnInvalidFileIsRefusedAndACorrectedOneApplied) {
   WriteInPlace(path, kProfiling);
   ExpectProfilingList();
   EXPECT_EQ(Page().Value("podgpu_config_last_reload_successful"), 1);
-}
-
-TEST_F(Reload, SighupReadsTheFileAtOnceAndKeepsProfilingFields) {
-  const std::string path =
-      files_.Write("counters.csv", std::string(kTemperature) + std::string(kProfiling));
-  StartWith(path);
-  ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_GR_ENGINE_ACTIVE{"));
-  for (int i = 1; i <= 5; ++i) {
-    ::kill(exporter_->process().pid(), SIGHUP);
-    EXPECT_TRUE(AwaitPage([&](const MetricPage& page) {
-      return page.Value("podgpu_config_reloads_total", {R"(result="taken_over")"}) == i &&
-             page.Has("DCGM_FI_PROF_GR_ENGINE_ACTIVE");
-    })) << i;
-  }
 }
 
 // The first rate of a first watch comes after a period; that of a renewed watch comes at once.

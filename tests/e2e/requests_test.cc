@@ -131,15 +131,5 @@ TEST_F(RequestsNode, WithoutTheRightToListPodsItReportsKnownValuesAndTheReason) 
   EXPECT_EQ(LoopbackClient(port).Fetch("/metrics").status, 404);
 }
 
-TEST_F(RequestsNode, TwoListenersOnOneAddressEndTheStart) {
-  ASSERT_TRUE(node_.ready()) << node_.output();
-  Child podgpu({PODGPU_BINARY_DIR "/bin/podgpu", "--address=127.0.0.1:5678", "--query-port=5678",
-                "--query-addr=127.0.0.1"});
-  EXPECT_EQ(podgpu.Wait(), 2);
-  EXPECT_NE(podgpu.output().find("--query-port: 127.0.0.1:5678 is already the port of --address"),
-            std::string::npos)
-      << podgpu.output();
-}
-
 }  // namespace
 }  // namespace podgpu

@@ -57,6 +57,15 @@ pid_t SimNode::engine_pid() const {
       std::strtol(ReadFile(directory() + "/engine.pid").c_str(), nullptr, 10));
 }
 
+std::vector<std::string> SimNode::LinesOf(const std::string& file) const {
+  std::vector<std::string> lines;
+  std::ifstream stream(folder_.path() + "/" + file);
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
 void SimNode::Command(std::vector<std::string> words) const {
   words.insert(words.begin(), std::string(kPrograms) + "podgpu-sim");
   words.insert(words.end(), {"--dir", directory()});

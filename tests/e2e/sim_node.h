@@ -46,6 +46,10 @@ class SimNode {
   // The environment with which a program loads the node's libraries.
   std::vector<std::string> variables() const { return {"PODGPU_SIM_DIR=" + folder_.path()}; }
 
+  // The lines of a file in the node's folder: the variables of a pod, in "api/env" and
+  // "kubelet/https/env".
+  std::vector<std::string> LinesOf(const std::string& file) const;
+
   // Runs another command of podgpu-sim on the node, such as {"mig", "--gpu=1", "off"}.
   void Command(std::vector<std::string> words) const;
   // Moves a manual clock, for example by "+1s".

@@ -1,21 +1,17 @@
-// `podgpu top` on podgpu of a simulated node: all rows, sums, a lost GPU, a kubelet that is gone,
-// an exporter that is killed, no GPU.  The numbers of the tests are those of the statements about
-// what people see.
-#include <cmath>
+// `podgpu top` on podgpu of a simulated node: all rows, sums, JSON, a dead engine.  The number in a
+// test's name is that of a statement about what people see; tests/surfaces has the frames of
+// faults.
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <numeric>
 #include <re2/re2.h>
-#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "base/text.h"
 #include "report/node_status.h"
 #include "tests/e2e/failure_fixture.h"
-#include "tests/e2e/tmux_window.h"
 
 namespace podgpu {
 namespace {
@@ -34,11 +30,6 @@ class TopOfANode : public FailureFixture {
 
   void Start(const std::vector<std::string>& more_flags = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
-    exporter_.emplace(node_, Flags(more_flags), Variables());
-    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
-  }
-
-  std::vector<std::string> Flags(const std::vector<std::string>& more_flags) const {
     std::vector<std::string> flags = {"-c=200",
                                       "--stale-after=4s",
                                       "--source=nvml",
@@ -46,16 +37,8 @@ class TopOfANode : public FailureFixture {
                                       "--process-interval=200ms",
                                       "--proc-root=" + node_.directory() + "/proc"};
     flags.insert(flags.end(), more_flags.begin(), more_flags.end());
-    return flags;
-  }
-
-  std::vector<std::string> Variables() const {
-    std::vector<std::string> variables;
-    std::ifstream file(node_.directory() + "/api/env");
-    for (std::string line; std::getline(file, line);) {
-      variables.push_back(line);
-    }
-    return variables;
+    exporter_.emplace(node_, flags, node_.LinesOf("api/env"));
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   }
 
   void AwaitStatus(const std::function<bool(const NodeStatus&)>& holds) const {
@@ -175,58 +158,6 @@ TEST_F(TopOfANode, JsonIsTheAnswerOfTheApi) {
   EXPECT_TRUE(ReadNodeStatus(json).ok());
 }
 
-TEST_F(TopOfANode, Statement12AKilledExporterIsCountedAndItsValuesGo) {
-  Start();
-  AwaitStatus(HasAllWatts);
-  TmuxWindow window(80, 24);
-  window.Enter(std::string(kTopProgram) + " top " + exporter_->root());
-  ASSERT_TRUE(window.AwaitText("/700")) << window.last();
-  const uint16_t port = exporter_->port();
-  exporter_->process().Signal(SIGKILL);
-  exporter_->process().Wait();
-  EXPECT_TRUE(window.AwaitText("(connection refused), next try in")) << window.last();
-  EXPECT_TRUE(window.Await([](const std::string& text) {
-    return text.find("/700") == text.npos && text.find("research/llama-train-0") != text.npos;
-  })) << window.last();
-  std::vector<std::string> words = ExporterProcess::Arguments(node_, Flags({}));
-  std::ranges::replace(words, "-a=127.0.0.1:0", "-a=127.0.0.1:" + std::to_string(port));
-  std::vector<std::string> variables = node_.variables();
-  for (const std::string& variable : Variables()) {
-    variables.push_back(variable);
-  }
-  Child again(words, variables);
-  EXPECT_EQ(ServedPort(again), port) << again.output();
-  EXPECT_TRUE(window.AwaitText("/700")) << window.last();
-}
-
-TEST_F(TopOfANode, Statement25ALostGpuKeepsItsIdentity) {
-  Start();
-  AwaitStatus(HasAllWatts);
-  node_.Command({"fault", "gpu_lost", "gpu=3", "xid=79"});
-  AwaitStatus([](const NodeStatus& status) {
-    return status.gpus.size() == 8 && status.gpus[3].state == "lost" && !status.faults.empty();
-  });
-  AwaitFrame({R"(\n3 +lost +- +- +- - .* media/transcode-7c9d/worker +-\n)",
-              R"(\nGPU 3 lost [0-9]+s: .*XID 79)", R"(\n media/transcode-7c9d +3 +- +- +- +-)"});
-  const auto status = ReadNodeStatus(Top({"--json"}));
-  ASSERT_TRUE(status.ok());
-  EXPECT_TRUE(status->gpus[3].uuid.starts_with("GPU-"));
-  EXPECT_TRUE(status->gpus[3].since_ms.has_value());
-}
-
-TEST_F(TopOfANode, Statement25WithoutTheKubeletNothingIsFree) {
-  ASSERT_TRUE(node_.ready()) << node_.output();
-  node_.Command({"fault", "kubelet_down"});
-  while (std::filesystem::exists(node_.kubelet_socket())) {
-    std::this_thread::yield();
-  }
-  Start();
-  AwaitStatus([](const NodeStatus& status) { return status.gpus.size() == 8; });
-  const std::string frame = AwaitFrame(
-      {R"(\n7 +ok .* not known: the kubelet)", R"(\n6:3 +2g\.20gb .* not known: the kubelet)"});
-  EXPECT_EQ(frame.find("free"), std::string::npos) << frame;
-}
-
 class TopOfARemoteEngine : public TopOfANode {
  protected:
   TopOfARemoteEngine() : TopOfANode(ShippedText("fault-engine")) {}
@@ -243,61 +174,6 @@ TEST_F(TopOfARemoteEngine, ADeadEngineIsNamedAndItsValuesGo) {
       AwaitFrame({R"(4 GPUs: 4 unresp)", R"(\n0 +unresp +- .* ml/trainer-0/main +-\n)",
                   R"(\ndriver: .*engine\.sock)"});
   EXPECT_EQ(frame.find(" W\n"), std::string::npos) << frame;
-}
-
-// Shared by three pods, with memory that no process has.
-constexpr char kOneShared[] = R"(format: 1
-name: one-shared
-seed: 6
-gpus: [{class: h100-sxm5-80gb, sharing: {kind: time_slicing, replicas: 3}}]
-pods:
-  - name: a
-    namespace: ml
-    containers:
-      - {name: main, devices: ["gpu0::0"], processes: [{pid: 51, load: {sm: 10%}, memory: 1GiB}]}
-  - name: b
-    namespace: ml
-    containers:
-      - {name: main, devices: ["gpu0::1"], processes: [{pid: 52, load: {sm: 30%}, memory: 2GiB}]}
-  - name: c
-    namespace: other
-    containers:
-      - {name: main, devices: ["gpu0::2"], processes: [{pid: 53, load: {sm: 20%}, memory: 3GiB}]}
-)";
-
-class TopOfASharedGpu : public TopOfANode {
- protected:
-  TopOfASharedGpu() : TopOfANode(kOneShared) {}
-};
-
-TEST_F(TopOfASharedGpu, Statement15RowsAddUpToTheDevice) {
-  Start();
-  AwaitStatus([](const NodeStatus& status) {
-    return HasAllWatts(status) && status.gpus[0].shares.size() == 4;
-  });
-  const std::string frame =
-      AwaitFrame({R"(\n ml/a .* ~[0-9]+ +~[0-9.]+ Wh)", R"(\n ml/b .* ~[0-9]+ +~[0-9.]+ Wh)",
-                  R"(\n other/c .* ~[0-9]+ +~[0-9.]+ Wh)"});
-  const Watts watts = WattsIn(frame);
-  ASSERT_EQ(watts.of_gpus.size(), 1U) << frame;
-  EXPECT_EQ(watts.of_pods.size(), 4U) << frame;
-  EXPECT_NEAR(SumOfWatts(watts.of_pods), watts.of_gpus[0], RoundingOf(watts)) << frame;
-}
-
-class TopWithoutGpu : public TopOfANode {
- protected:
-  TopWithoutGpu() : TopOfANode(ShippedText("no-gpu")) {}
-};
-
-TEST_F(TopWithoutGpu, SaysSoInOneLineAndShowsItsCost) {
-  Start();
-  AwaitStatus([](const NodeStatus& status) { return status.ready && status.gpus.empty(); });
-  const std::string frame = AwaitFrame({R"(\npodgpu [0-9.]+: [0-9.]+ MiB resident.* series\n)"});
-  EXPECT_NE(
-      frame.find("\nno GPU on gpu-node-0: the driver answers and this node has no GPU. podgpu "
-                 "doctor says more\n"),
-      std::string::npos)
-      << frame;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The program's HTTP server on a simulated node, as scrapers and people use it through curl: TLS,
-// client certificates, passwords, headers, and changes of them at run time.
+// client certificates, passwords, and changes of them at run time.
 #include <csignal>
 #include <filesystem>
 #include <sys/socket.h>
@@ -158,20 +158,6 @@ TEST_F(WebTest, RequiresAPasswordOnEveryPath) {
   web_.Write(kOther);
   EXPECT_TRUE(Curl(http() + "/metrics", {"-u", "alice:secret"}).is(401));
   EXPECT_TRUE(Curl(http() + "/metrics", {"-u", "alice:other"}).is(200));
-}
-
-TEST_F(WebTest, SetsHeadersAndLimitsTheRate) {
-  Start(
-      "http_server_config:\n  headers:\n    X-Frame-Options: deny\n"
-      "    Strict-Transport-Security: max-age=31536000\n"
-      "rate_limit: {interval: 24h, burst: 2}\n");
-  for (int i = 0; i < 2; ++i) {
-    const Answer page = Curl(http() + "/health");
-    EXPECT_TRUE(page.is(200));
-    EXPECT_TRUE(page.Has("\r\nX-Frame-Options: deny\r\n"));
-    EXPECT_TRUE(page.Has("\r\nStrict-Transport-Security: max-age=31536000\r\n"));
-  }
-  EXPECT_TRUE(Curl(http() + "/health").is(429));
 }
 
 // podgpu without a driver; a listener needs none.
