@@ -2,34 +2,26 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/fake_files.h"
+
 namespace podgpu {
 namespace {
 
 using Jobs = std::vector<std::string>;
 
-// A directory of files; reading a file whose content is a Status fails with it.
-class JobFiles final : public Files {
+// A directory of files, some of which may be gone when they are read.
+class JobFiles final : public FakeFiles {
  public:
-  StatusOr<std::string> Read(std::string_view path) const override {
-    const auto found = files.find(path);
-    return found == files.end() ? absl::NotFoundError(std::string(path)) : found->second;
-  }
   StatusOr<std::vector<std::string>> List(std::string_view path) const override {
     if (!listing.ok()) {
       return listing;
     }
-    std::vector<std::string> names = vanished;
-    for (const auto& [name, content] : files) {
-      names.push_back(name.substr(path.size() + 1));
-    }
+    std::vector<std::string> names = FakeFiles::List(path).value();
+    names.insert(names.end(), vanished.begin(), vanished.end());
     return names;
   }
-  StatusOr<std::string> ReadLink(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
-  }
 
-  std::map<std::string, StatusOr<std::string>, std::less<>> files;
-  std::vector<std::string> vanished;  // Listed, but gone when they are read.
+  std::vector<std::string> vanished;
   Status listing;
 };
 

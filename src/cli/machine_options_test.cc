@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/fake_files.h"
+
 namespace podgpu {
 namespace {
 
@@ -16,22 +18,8 @@ Environment EnvironmentFrom(std::map<std::string, std::string> variables) {
   };
 }
 
-// A machine without files.
-class NoFiles final : public Files {
- public:
-  StatusOr<std::string> Read(std::string_view) const override {
-    return absl::NotFoundError("there are no files");
-  }
-  StatusOr<std::vector<std::string>> List(std::string_view) const override {
-    return absl::NotFoundError("there are no files");
-  }
-  StatusOr<std::string> ReadLink(std::string_view) const override {
-    return absl::NotFoundError("there are no files");
-  }
-};
-
 TEST(MachineOptions, NamesTheNodeAndThePod) {
-  const NoFiles files;
+  const FakeFiles files;
   const Environment environment = EnvironmentFrom({{"NODE_NAME", "node-a"},
                                                    {"POD_NAME", "exporter-x"},
                                                    {"POD_NAMESPACE", "gpu-operator"},
@@ -51,7 +39,7 @@ TEST(MachineOptions, NamesTheNodeAndThePod) {
 }
 
 TEST(MachineOptions, NamesTheNodeEvenWithoutTheHostnameLabel) {
-  const NoFiles files;
+  const FakeFiles files;
   const Environment environment = EnvironmentFrom({});
   NodeCommand command;
   command.no_hostname = true;
@@ -64,7 +52,7 @@ TEST(MachineOptions, NamesTheNodeEvenWithoutTheHostnameLabel) {
 }
 
 TEST(MachineOptions, RefusesAMissingSocketOfSystemd) {
-  const NoFiles files;
+  const FakeFiles files;
   const Environment environment = EnvironmentFrom({});
   NodeCommand command;
   command.systemd_socket = true;

@@ -4,24 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/fake_files.h"
 #include "base/testing/manual_clock.h"
 
 namespace podgpu {
 namespace {
-
-// A file system with one file.
-class OneFile final : public Files {
- public:
-  StatusOr<std::string> Read(std::string_view path) const override {
-    return content.ok() && path != "/nodes" ? absl::NotFoundError("no such file") : content;
-  }
-  StatusOr<std::vector<std::string>> List(std::string_view /*path*/) const override {
-    return std::vector<std::string>();
-  }
-  StatusOr<std::string> ReadLink(std::string_view /*path*/) const override { return std::string(); }
-
-  StatusOr<std::string> content = std::string();
-};
 
 // Resolves these names, and returns numeric addresses unchanged.
 Resolver Knowing(std::map<std::string, std::vector<std::string>> names) {
@@ -44,8 +31,8 @@ TEST(NodesOption, IsAFileOrAName) {
 }
 
 TEST(FindNodes, LooksUpEachHostOfAFile) {
-  OneFile files;
-  files.content = "gpu-2:80\ngpu-1\n10.0.0.7\nlost\n";
+  FakeFiles files;
+  files.files["/nodes"] = "gpu-2:80\ngpu-1\n10.0.0.7\nlost\n";
   const auto found =
       FindNodes(ParseNodesOption("file:/nodes").value(), files,
                 Knowing({{"gpu-1", {"10.0.0.1", "10.1.0.1"}}, {"gpu-2", {"10.0.0.2"}}}));
@@ -60,7 +47,7 @@ TEST(FindNodes, LooksUpEachHostOfAFile) {
 
 TEST(FindNodes, FindsEveryAddressOfAName) {
   const auto found =
-      FindNodes(ParseNodesOption("dns:gpu.svc:80").value(), OneFile(),
+      FindNodes(ParseNodesOption("dns:gpu.svc:80").value(), FakeFiles(),
                 Knowing({{"gpu.svc", {"10.0.0.2", "10.0.0.1", "10.0.0.2", "fd00::1"}}}));
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->addresses,
@@ -76,8 +63,8 @@ TEST(FindNodes, TheSystemResolverAcceptsNumericAddresses) {
 
 // The found nodes stay while a search fails, and the failure is reported.
 TEST(NodeDiscovery, KeepsItsNodesWhileTheFileIsBroken) {
-  OneFile files;
-  files.content = "10.0.0.7\n";
+  FakeFiles files;
+  files.files["/nodes"] = "10.0.0.7\n";
   ManualClock clock;
   int changes = 0;
   NodeDiscovery discovery(ParseNodesOption("file:/nodes").value(), files, Knowing({}), clock,
@@ -88,7 +75,7 @@ TEST(NodeDiscovery, KeepsItsNodesWhileTheFileIsBroken) {
   EXPECT_TRUE(discovery.nodes().Get()->is_ok);
   discovery.SearchOnce();
   EXPECT_EQ(changes, 1) << "nothing is new";
-  files.content = "10.0.0.7:x\n";
+  files.files["/nodes"] = "10.0.0.7:x\n";
   discovery.SearchOnce();
   const auto broken = discovery.nodes().Get();
   EXPECT_EQ(broken->addresses.size(), 1U);
@@ -97,7 +84,7 @@ TEST(NodeDiscovery, KeepsItsNodesWhileTheFileIsBroken) {
   EXPECT_EQ(broken->detail,
             "/nodes:1: \"10.0.0.7:x\" has no port from 1 to 65535. Write HOST, HOST:PORT or "
             "[IPV6]:PORT; the 1 nodes found before stay");
-  files.content = "";
+  files.files["/nodes"] = "";
   discovery.SearchOnce();
   EXPECT_TRUE(discovery.nodes().Get()->addresses.empty());
   EXPECT_EQ(changes, 3);

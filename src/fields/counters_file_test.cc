@@ -2,24 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/fake_files.h"
+
 namespace podgpu {
 namespace {
 
 constexpr std::string_view kTemp = "DCGM_FI_DEV_GPU_TEMP, gauge, temperature\n";
 constexpr std::string_view kUsed = "DCGM_FI_DEV_FB_USED, gauge, used\n";
 
-// A file system with one file or none.
-class OneFile final : public Files {
+// A file system with one file or none, for any path.
+class OneFile final : public FakeFiles {
  public:
   StatusOr<std::string> content = absl::NotFoundError("/etc/c.csv: No such file or directory");
 
   StatusOr<std::string> Read(std::string_view /*path*/) const override { return content; }
-  StatusOr<std::vector<std::string>> List(std::string_view /*path*/) const override {
-    return absl::UnimplementedError("");
-  }
-  StatusOr<std::string> ReadLink(std::string_view /*path*/) const override {
-    return absl::UnimplementedError("");
-  }
 };
 
 // Returns the first name of the list, or the message of the error; "unchanged" without a result.

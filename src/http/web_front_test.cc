@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/fake_files.h"
 #include "http/testing/loopback_client.h"
 #include "http/testing/test_server.h"
 #include "http/testing/web_config_files.h"
@@ -19,38 +20,18 @@ constexpr std::string_view kUserWithSecret =
 constexpr std::string_view kUserWithOther =
     "basic_auth_users:\n  alice: $2b$04$abcdefghijklmnopqrstuu0HtfOlPbTiymk5tcV.3TsFPDd3SYZqu\n";
 
-// A file system in memory with one file.
-class OneFile final : public Files {
- public:
-  OneFile(std::string path, std::string text) : path_(std::move(path)), text_(std::move(text)) {}
-  StatusOr<std::string> Read(std::string_view path) const override {
-    if (path != path_) {
-      return absl::NotFoundError(std::string(path) + ": there is no such file");
-    }
-    return text_;
-  }
-  StatusOr<std::vector<std::string>> List(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path) + ": there is no such folder");
-  }
-  StatusOr<std::string> ReadLink(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path) + ": there is no such link");
-  }
-
- private:
-  const std::string path_;
-  const std::string text_;
-};
+std::shared_ptr<const Files> FilesOf(const std::string& path, const std::string& text) {
+  return std::make_shared<FakeFiles>(FakeFiles::Tree{{path, text}});
+}
 
 TEST(WebFrontFiles, ReadsConfigurationAndCertificateThroughFiles) {
   const std::string path = "/in/memory/web.yaml";
-  EXPECT_TRUE(
-      WebFront::Check(path, std::make_shared<OneFile>(path, std::string(kUserWithSecret))).ok());
-  const Status missing = WebFront::Check("/other.yaml", std::make_shared<OneFile>(path, ""));
+  EXPECT_TRUE(WebFront::Check(path, FilesOf(path, std::string(kUserWithSecret))).ok());
+  const Status missing = WebFront::Check("/other.yaml", FilesOf(path, ""));
   EXPECT_EQ(missing.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(missing.message().find("there is no such file"), std::string::npos);
   const Status pem = WebFront::Check(
-      path, std::make_shared<OneFile>(
-                path, "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"));
+      path, FilesOf(path, "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"));
   EXPECT_NE(pem.message().find("server.crt: there is no such file"), std::string::npos)
       << pem.message();
 }

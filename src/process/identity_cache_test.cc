@@ -5,23 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/fake_files.h"
+
 namespace podgpu {
 namespace {
 
-// A /proc of texts that counts reads.
-class CountingProc final : public Files {
+// A /proc of texts, with marks.
+class CountingProc final : public FakeFiles {
  public:
-  StatusOr<std::string> Read(std::string_view path) const override {
-    ++reads;
-    const auto found = files.find(path);
-    return found == files.end() ? absl::NotFoundError(std::string(path)) : found->second;
-  }
-  StatusOr<std::vector<std::string>> List(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
-  }
-  StatusOr<std::string> ReadLink(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
-  }
   std::optional<FileMark> Mark(std::string_view path) const override {
     const auto found = marks.find(path);
     return found == marks.end() ? std::nullopt : std::optional(FileMark{.inode = found->second});
@@ -31,9 +22,7 @@ class CountingProc final : public Files {
         "1 (" + name + ") S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 " + std::to_string(start_ticks);
   }
 
-  std::map<std::string, StatusOr<std::string>, std::less<>> files;
   std::map<std::string, uint64_t, std::less<>> marks;
-  mutable size_t reads = 0;
 };
 
 class IdentityCacheTest : public ::testing::Test {
@@ -58,14 +47,14 @@ TEST_F(IdentityCacheTest, DoesNotReadAProcessWhoseFolderHasTheSameMark) {
   files_.marks["/proc/7"] = 31;
   const auto first = FindOnce(7);
   ASSERT_NE(first, nullptr);
-  files_.reads = 0;
+  files_.reads.clear();
   EXPECT_EQ(FindOnce(7), first);
-  EXPECT_EQ(files_.reads, 0);
+  EXPECT_EQ(files_.reads.size(), 0U);
   files_.marks["/proc/7"] = 32;  // The kernel had forgotten the folder.
   EXPECT_EQ(FindOnce(7), first) << "the start time is the same";
-  EXPECT_EQ(files_.reads, 1);
+  EXPECT_EQ(files_.reads.size(), 1U);
   EXPECT_EQ(FindOnce(7), first);
-  EXPECT_EQ(files_.reads, 1);
+  EXPECT_EQ(files_.reads.size(), 1U);
 }
 
 TEST_F(IdentityCacheTest, APidThatIsUsedAgainHasAnotherMarkAndIsIdentified) {
@@ -85,21 +74,21 @@ TEST_F(IdentityCacheTest, AProcessWithoutMarkIsReadInEachScan) {
   EXPECT_EQ(FindOnce(7), nullptr) << "it is gone";
   files_.Add(7, "train", 100);
   files_.marks["/proc/7"] = 31;
-  files_.reads = 0;
+  files_.reads.clear();
   EXPECT_NE(FindOnce(7), nullptr);
-  EXPECT_GT(files_.reads, 0);
+  EXPECT_GT(files_.reads.size(), 0U);
 }
 
 TEST_F(IdentityCacheTest, ReadsAKnownProcessOncePerScan) {
   const auto first = FindOnce(7);
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(first->name, "train");
-  files_.reads = 0;
+  files_.reads.clear();
   cache_.Begin();
   EXPECT_EQ(cache_.Find(7), first);
   EXPECT_EQ(cache_.Find(7), first) << "it runs on two devices";
   cache_.End();
-  EXPECT_EQ(files_.reads, 1U);
+  EXPECT_EQ(files_.reads.size(), 1U);
 }
 
 TEST_F(IdentityCacheTest, NoticesAReusedPid) {
@@ -116,9 +105,9 @@ TEST_F(IdentityCacheTest, ForgetsPidsThatAScanDoesNotAskFor) {
   FindOnce(7);
   cache_.Begin();
   cache_.End();
-  files_.reads = 0;
+  files_.reads.clear();
   FindOnce(7);
-  EXPECT_GT(files_.reads, 1U);
+  EXPECT_GT(files_.reads.size(), 1U);
 }
 
 TEST_F(IdentityCacheTest, CountsProcessesThatCannotBeIdentified) {

@@ -1,32 +1,25 @@
 #include "process/proc_reader.h"
 
 #include <functional>
-#include <map>
 #include <string>
 #include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/testing/fake_files.h"
+
 namespace podgpu {
 namespace {
 
-// A /proc made of texts that counts the reads.
-class ProcFiles final : public Files {
+// A /proc made of texts.
+class ProcFiles final : public FakeFiles {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
-    reads.emplace_back(path);
     if (on_read) {
       on_read(path);
     }
-    const auto found = files.find(path);
-    return found == files.end() ? absl::NotFoundError(std::string(path)) : found->second;
-  }
-  StatusOr<std::vector<std::string>> List(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
-  }
-  StatusOr<std::string> ReadLink(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
+    return FakeFiles::Read(path);
   }
 
   // Adds the files of a running process.
@@ -49,11 +42,9 @@ class ProcFiles final : public Files {
   }
 
   ProcFiles() = default;
-  ProcFiles(ProcFiles&& other) noexcept : files(std::move(other.files)) {}
+  ProcFiles(ProcFiles&& other) noexcept : FakeFiles(std::move(other.files)) {}
   ProcFiles& operator=(ProcFiles&&) = delete;
 
-  std::map<std::string, StatusOr<std::string>, std::less<>> files;
-  mutable std::vector<std::string> reads;
   std::function<void(std::string_view path)> on_read;
 };
 

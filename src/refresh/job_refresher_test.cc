@@ -1,10 +1,10 @@
 #include "refresh/job_refresher.h"
 
-#include <map>
 #include <mutex>
 
 #include <gtest/gtest.h>
 
+#include "base/testing/fake_files.h"
 #include "base/testing/manual_clock.h"
 #include "base/worker.h"
 
@@ -14,26 +14,18 @@ namespace {
 using std::chrono::seconds;
 
 // A directory that the test writes while the refresher reads it.
-class SharedDirectory final : public Files {
+class SharedDirectory final : public FakeFiles {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
     const std::scoped_lock lock(mutex_);
-    const auto found = files_.find(path);
-    return found == files_.end() ? absl::NotFoundError(std::string(path)) : found->second;
+    return FakeFiles::Read(path);
   }
   StatusOr<std::vector<std::string>> List(std::string_view path) const override {
     const std::scoped_lock lock(mutex_);
     if (!exists_) {
       return absl::NotFoundError(std::string(path) + ": No such file or directory");
     }
-    std::vector<std::string> names;
-    for (const auto& [name, content] : files_) {
-      names.push_back(name.substr(path.size() + 1));
-    }
-    return names;
-  }
-  StatusOr<std::string> ReadLink(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
+    return FakeFiles::List(path);
   }
 
   void Exist(bool exists) {
@@ -42,14 +34,12 @@ class SharedDirectory final : public Files {
   }
   void Write(const std::string& path, StatusOr<std::string> content) {
     const std::scoped_lock lock(mutex_);
-    files_.insert_or_assign(path, std::move(content));
+    files.insert_or_assign(path, std::move(content));
   }
 
  private:
-  mutable std::mutex
-      mutex_;  // Guards all members below; the refresher reads while the test writes.
+  mutable std::mutex mutex_;  // Guards exists_ and the files.
   bool exists_ = true;
-  std::map<std::string, StatusOr<std::string>, std::less<>> files_;
 };
 
 class JobRefresherTest : public ::testing::Test {

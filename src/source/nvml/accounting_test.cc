@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/fake_files.h"
 #include "base/testing/manual_clock.h"
 #include "source/nvml/processes.h"
 #include "source/testing/fake_nvml_table.h"
@@ -13,20 +14,6 @@ namespace podgpu {
 namespace {
 
 using std::chrono::seconds;
-
-// A /proc in which all processes have ended.
-class ProcOfNobody final : public Files {
- public:
-  StatusOr<std::string> Read(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
-  }
-  StatusOr<std::vector<std::string>> List(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
-  }
-  StatusOr<std::string> ReadLink(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
-  }
-};
 
 class AccountingTest : public ::testing::Test {
  protected:
@@ -68,7 +55,7 @@ class AccountingTest : public ::testing::Test {
            nvml_.CountOf("nvmlDeviceGetAccountingStats");
   }
 
-  const ProcOfNobody nobody_;
+  const FakeFiles nobody_;  // All processes have ended.
   const FakeProcFiles files_;
   ManualClock clock_;
   FakeNvml nvml_;
