@@ -8,7 +8,7 @@
 
 namespace podgpu {
 
-struct PodLister final : sim::PodVisitor {
+struct PodLister : sim::PodVisitor {
   PodAllocations answer{"v1", 0, {}};
   Allocation next;
 

@@ -1,10 +1,7 @@
-// GET /api/v1/status of a real node: shared and partitioned GPUs, a lost GPU, a kubelet that is
-// gone.
+// GET /api/v1/status of a real node: shared and partitioned GPUs, hidden namespaces.
 #include "report/node_status.h"
 
 #include <cmath>
-#include <filesystem>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -111,20 +108,6 @@ TEST_F(NodeStatusOfANode, Statement15WattsOfSharesAddUpToTheDevice) {
   EXPECT_FALSE(status.history.at(1).sm.empty());
 }
 
-TEST_F(NodeStatusOfANode, Statement16OneProcessIsNeverApportioned) {
-  Start();
-  const NodeStatus status = Await(HasShares);
-  EXPECT_TRUE(status.gpus[1].shares.empty());
-  const auto alone = std::ranges::find(status.pods, "alone", &StatusPod::pod);
-  ASSERT_NE(alone, status.pods.end());
-  EXPECT_FALSE(alone->use.is_apportioned);
-  EXPECT_NEAR(*alone->use.power_watts, *status.gpus[1].power_watts, 0.011);
-  for (const StatusProcess& process : status.processes) {
-    EXPECT_EQ(process.use.is_apportioned, process.gpu == 0) << process.pid;
-    EXPECT_EQ(process.type, "C") << process.pid;
-  }
-}
-
 TEST_F(NodeStatusOfANode, ShowsInstancesOfAPartitionedGpu) {
   Start();
   const NodeStatus status = Await(HasShares);
@@ -138,47 +121,6 @@ TEST_F(NodeStatusOfANode, ShowsInstancesOfAPartitionedGpu) {
   const auto free = std::ranges::find(split.instances, "1g.10gb", &StatusInstance::profile);
   ASSERT_NE(free, split.instances.end());
   EXPECT_TRUE(free->holders.empty());
-}
-
-TEST_F(NodeStatusOfANode, Statement25KeepsWhatIsKnownOfALostDevice) {
-  Start();
-  const std::string uuid = Await(HasShares).gpus[1].uuid;
-  node_.Command({"fault", "gpu_lost", "gpu=1", "xid=79"});
-  const NodeStatus status = Await(
-      [](const NodeStatus& now) { return now.gpus.size() == 4 && now.gpus[1].state == "lost"; });
-  const StatusGpu& lost = status.gpus[1];
-  EXPECT_EQ(lost.uuid, uuid);
-  EXPECT_NE(lost.since_ms, std::nullopt);
-  EXPECT_EQ(lost.memory_used_bytes, std::nullopt);
-  EXPECT_EQ(lost.owners, "ml/alone (main)");
-  ASSERT_FALSE(status.faults.empty());
-  EXPECT_EQ(status.faults[0].gpu, 1u);
-  EXPECT_NE(status.faults[0].text.find("GPU 1 is lost since "), std::string::npos);
-  EXPECT_NE(status.faults[0].text.find("XID 79"), std::string::npos) << status.faults[0].text;
-  const auto alone = std::ranges::find(status.pods, "alone", &StatusPod::pod);
-  ASSERT_NE(alone, status.pods.end());
-  EXPECT_EQ(alone->use, StatusUse());
-  node_.Command({"heal"});
-  Await([](const NodeStatus& now) { return now.gpus.at(1).state == "ok" && now.faults.empty(); });
-}
-
-TEST_F(NodeStatusOfANode, Statement25NeverCallsADeviceFreeWithoutTheKubelet) {
-  ASSERT_TRUE(node_.ready()) << node_.output();
-  node_.Command({"fault", "kubelet_down"});
-  while (std::filesystem::exists(node_.kubelet_socket())) {
-    std::this_thread::yield();
-  }
-  Start();
-  const NodeStatus status = Await([](const NodeStatus& now) { return now.gpus.size() == 4; });
-  EXPECT_FALSE(status.owners_known);
-  for (const StatusGpu& gpu : status.gpus) {
-    EXPECT_EQ(gpu.owners, "not known: the kubelet has not answered") << gpu.index;
-    EXPECT_TRUE(gpu.holders.empty());
-  }
-  node_.Command({"heal"});
-  const NodeStatus healed = Await(
-      [](const NodeStatus& now) { return now.owners_known && now.gpus[1].holders.size() == 1; });
-  EXPECT_EQ(healed.gpus[3].owners, "free");
 }
 
 TEST_F(NodeStatusOfANode, HidesNamespacesAndLeavesMetricsAsTheyAre) {

@@ -232,43 +232,6 @@ TEST_F(Processes, VirtualGpusHaveTheUseOfTheirPod) {
       << "four rows of pods and the device's row";
 }
 
-// podgpu runs in this pod, with a cgroup namespace of its own: of the pod's other container it sees
-// nothing but the id.
-constexpr char kOwnPod[] = R"(format: 1
-name: own-pod
-seed: 9
-cgroup: {seen_from: ml/own}
-gpus: [{class: h100-sxm5-80gb}]
-pods:
-  - name: own
-    namespace: ml
-    containers:
-      - {name: main, gpus: [0], processes: [{pid: 81, load: {sm: 50%}, memory: 1GiB}]}
-)";
-
-class ProcessesOfOwnPod : public Processes {
- protected:
-  ProcessesOfOwnPod() : Processes(kOwnPod) {}
-};
-
-TEST_F(ProcessesOfOwnPod, AreJoinedByTheirContainerWhereTheApiServerNamesIt) {
-  Start("nvml");
-  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
-    return page.Sum(kOfPods, {Gpu("0"), "pod=\"own\"", "container=\"main\""}) > 10;
-  })) << exporter_->Get("/")
-      << Page().text();
-  EXPECT_TRUE(Page().Has(kEnergy, {"pid=\"81\"", "pod=\"own\"", "container=\"main\""}));
-}
-
-TEST_F(ProcessesOfOwnPod, AreOutsideKubernetesWhereNothingNamesTheirContainer) {
-  StartWithoutApiServer();
-  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
-    return page.Sum(kByMethod, {Gpu("0"), OfMethod("outside_kubernetes")}) > 10;
-  })) << exporter_->Get("/")
-      << Page().text();
-  EXPECT_FALSE(Page().Has(kEnergy, {"pid=\"81\""}));
-}
-
 // An A100 with MIG, whose driver has no GPM: one busy and one idle instance.
 constexpr char kPartedA100[] = R"(format: 1
 name: parted
@@ -303,22 +266,6 @@ TEST_F(PartedA100, SharesByTheActivityFromDcgm) {
       << Page().text();
   const MetricPage page = Page();
   EXPECT_NEAR(EnergyOf(page, "71", "mig_activity") / EnergyOf(page, "72", "mig_activity"), 9, 0.5);
-}
-
-TEST_F(PartedA100, SharesEquallyWithoutActivity) {
-  Start("nvml");
-  ASSERT_TRUE(AwaitPage([](const MetricPage& page) { return EnergyOf(page, "71", "equal") > 5; }))
-      << Page().text();
-  EXPECT_EQ(EnergyOf(Page(), "71", "mig_activity"), 0);
-}
-
-TEST_F(Processes, WithoutHostPidsTheStatusPageReportsIt) {
-  ASSERT_TRUE(node_.ready()) << node_.output();
-  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--process-metrics=on",
-                                                    "--proc-root=" + files_.path()});
-  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
-  EXPECT_TRUE(exporter_->Await("/", "8 processes cannot be looked up")) << exporter_->Get("/");
-  EXPECT_FALSE(Page().Has(kEnergy));
 }
 
 // A process known only from accounting has a row without a container, if all processes have rows.
@@ -359,17 +306,6 @@ TEST_F(ShortProcesses, AreFoundByAccountingWhenItIsRequested) {
   EXPECT_EQ(page.Value("my_gpu_process_memory_used_bytes", gone), std::ldexp(2, 30));
   EXPECT_NEAR(page.Value("my_gpu_process_sm_utilization_ratio", gone).value_or(0), 0.8, 0.01);
   EXPECT_NE(exporter_->Get("/").find("accounting is on for 1"), std::string::npos);
-}
-
-TEST_F(ShortProcesses, AreNotFoundWithoutAccountingWhichStaysOff) {
-  Start({"--process-scope=all"});
-  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
-    return page.Sum(kByMethod, {Gpu("0")}) > 100;
-  })) << exporter_->Get("/")
-      << Page().text();
-  const MetricPage page = Page();
-  EXPECT_EQ(page.Value(kAccounting, {Gpu("0")}), 0);
-  EXPECT_FALSE(page.Has(kShortLived));
 }
 
 // Like an init container.

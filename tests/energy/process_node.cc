@@ -7,37 +7,23 @@
 #include "fields/field.h"
 #include "sample/stale_values.h"
 #include "source/open_source.h"
+#include "tests/pod_lister.h"
 
 namespace podgpu {
 namespace {
 
 // The kubelet's answer and the API server's pods, from the world.
-class PodsOfTheWorld final : public sim::PodVisitor {
- public:
+struct PodsOfTheWorld final : PodLister {
+  ApiObjects objects;
+
   void Pod(const sim::PodFacts& pod) override {
-    ++allocations.pod_count;
-    next_.pod_namespace = pod.pod_namespace;
-    next_.pod = pod.name;
+    PodLister::Pod(pod);
     ApiObject object;
     object.name_space = pod.pod_namespace;
     object.name = pod.name;
     object.uid = pod.uid;
     objects.insert_or_assign(object.name_space + "/" + object.name, object);
   }
-  void Container(const sim::ContainerFacts& container) override {
-    next_.container = container.name;
-  }
-  void Device(const sim::PodDevice& device) override {
-    next_.resource = device.resource;
-    next_.device_id = device.device_id;
-    allocations.allocations.push_back(next_);
-  }
-
-  PodAllocations allocations{"v1", 0, {}};
-  ApiObjects objects;
-
- private:
-  Allocation next_;
 };
 
 }  // namespace
@@ -209,7 +195,7 @@ void ProcessNode::ShowPods() {
   PodsOfTheWorld visitor;
   run_->world().VisitPods(now(), visitor);
   auto pods = std::make_shared<PodFacts>();
-  pods->value = std::make_shared<const PodAllocations>(std::move(visitor.allocations));
+  pods->value = std::make_shared<const PodAllocations>(std::move(visitor.answer));
   pods->state = PartState::kOk;
   pods->good_at = clock_->Now();
   pods_.Set(std::move(pods));
