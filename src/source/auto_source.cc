@@ -10,6 +10,18 @@ namespace podgpu {
 namespace {
 
 // The driver's library comes first, since DCGM is no use without it.
+// Returns the message of `second` without the list of searched paths that `first` has too.
+std::string WithoutPaths(const Status& second, const Status& first) {
+  std::string text(second.message());
+  const size_t begin = text.find(" (");
+  const size_t end = begin == std::string::npos ? begin : text.find(')', begin);
+  if (end != std::string::npos &&
+      first.message().find(text.substr(begin, end + 1 - begin)) != std::string::npos) {
+    text.erase(begin, end + 1 - begin);
+  }
+  return text;
+}
+
 Status NeitherCanBeUsed(const Status& nvml, const Status& dcgm) {
   return {nvml.code(),
           dcgm.code() == absl::StatusCode::kNotFound
@@ -83,12 +95,10 @@ StatusOr<Topology> AutoSource::ChooseForEngine(PartKinds kinds) {
     return With(**nvml, [&](Source& source) { return source.Discover(kinds); });
   }();
   if (!seen.ok()) {
-    const bool is_missing = seen.status().code() == absl::StatusCode::kNotFound;
     return Status(
         dcgm.status().code(),
         absl::StrFormat("%s. Nor can NVML serve in its place: %s", dcgm.status().message(),
-                        is_missing ? "libnvidia-ml cannot be loaded either"
-                                   : std::string(seen.status().message())));
+                        WithoutPaths(seen.status(), dcgm.status())));
   }
   engine_is_missed_ = Parted(dcgm.status(), "");
   dcgm_failed_ = true;

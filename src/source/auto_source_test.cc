@@ -20,15 +20,14 @@ class AutoSourceTest : public ::testing::Test {
     source_ = std::make_unique<AutoSource>(
         AutoSource::Makers{.nvml = [this]() -> StatusOr<std::unique_ptr<NvmlSource>> {
                              if (!has_nvml_) {
-                               return absl::NotFoundError("libnvidia-ml.so.1 is nowhere");
+                               return absl::NotFoundError(without_nvml_);
                              }
                              return std::make_unique<NvmlSource>(node_.nvml.Library(),
                                                                  NvmlSourceOptions{}, node_.clock);
                            },
                            .dcgm = [this]() -> StatusOr<std::unique_ptr<Source>> {
                              if (!has_dcgm_) {
-                               return absl::NotFoundError(
-                                   "libdcgm.so.4 is nowhere. Install the package");
+                               return absl::NotFoundError(without_dcgm_);
                              }
                              return std::move(node_.made);
                            }},
@@ -47,6 +46,8 @@ class AutoSourceTest : public ::testing::Test {
 
   Node node_{2};
   bool has_nvml_ = true, has_dcgm_ = true;
+  std::string without_nvml_ = "libnvidia-ml.so.1 is nowhere";
+  std::string without_dcgm_ = "libdcgm.so.4 is nowhere. Install the package";
   std::vector<const Field*> fields_;
   std::shared_ptr<const Topology> topology_;
   std::unique_ptr<AutoSource> source_;
@@ -185,11 +186,17 @@ TEST_F(AutoSourceTest, TakesTheEngineOnceItsClientIsThere) {
 
 TEST_F(AutoSourceTest, SaysThatNeitherTheEngineNorNvmlCanBeUsed) {
   has_nvml_ = has_dcgm_ = false;
+  without_dcgm_ = "libdcgm.so.4 is in none of 2 paths (/a, /b). Install the package";
+  without_nvml_ = "libnvidia-ml.so.1 is in none of 2 paths (/a, /b). Install the driver";
   Open({kTemperatureId}, {}, kEngine);
-  EXPECT_EQ(Look(), absl::NotFoundError(
-                        "libdcgm.so.4 is nowhere. Install the package. Nor can NVML serve in its "
-                        "place: libnvidia-ml cannot be loaded either"))
-      << "both were searched for in the same paths, which are named once";
+  EXPECT_EQ(Look(),
+            absl::NotFoundError(without_dcgm_ +
+                                ". Nor can NVML serve in its place: libnvidia-ml.so.1 is in none "
+                                "of 2 paths. Install the driver"))
+      << "the paths are named once";
+  without_nvml_ = "/x cannot be opened as libnvidia-ml: no such file (2). Correct the path";
+  EXPECT_EQ(Look(), absl::NotFoundError(without_dcgm_ +
+                                        ". Nor can NVML serve in its place: " + without_nvml_));
 }
 
 }  // namespace
