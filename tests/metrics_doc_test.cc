@@ -192,8 +192,7 @@ std::string SourceSection() {
       "`--source=dcgm` serves every field that the installed DCGM knows. `--source=nvml` needs the "
       "driver alone and\nserves the fields below, with DCGM's names, units and rounding; all "
       "others are absent with the reason\n`not_in_source`. What a board or an older driver lacks "
-      "is "
-      "`not_supported`, as with DCGM.\n\n"
+      "is `not_supported`, as with DCGM.\n\n"
       "| how | fields |\n|---|---|\n"
       "| driver: a call of `libnvidia-ml` | %s |\n"
       "| event: as the driver tells it, from when podgpu listens | %s |\n"
@@ -259,10 +258,8 @@ std::string FormulaSection() {
       "window, clock events one\n  for each reason in it, either at least 1; health 11; paths one "
       "for each other GPU.\n"
       "- Core: 2 x (W + P) + I + A + %d, and one for each further state that a GPU has been in; "
-      "two "
-      "for each XID\n  code that a GPU has reported, and one for each of its containers then, 256 "
-      "at "
-      "most.\n"
+      "two for each XID\n  code that a GPU has reported, and one for each of its containers then, "
+      "256 at most.\n"
       "- Native: core, and %d x W + %d x P + %d x I; at most %d more for each GPU, as its throttle "
       "reasons and\n  recovery actions hold for the first time.\n"
       "- Processes: %d for each GPU, %d for each pod on a GPU, and %d for each row of a process on "
@@ -310,8 +307,7 @@ std::string XidSection() {
   std::string section =
       "## XIDs\n\n"
       "The label `action` is the first step that NVIDIA's catalogue of XIDs advises, for Ampere "
-      "and "
-      "newer. If the same code occurs\nagain on one GPU, more is needed. "
+      "and newer. If the same code occurs\nagain on one GPU, more is needed. "
       "`podgpu_pod_gpu_xid_errors_total` names the containers that it affected.\n\n"
       "| action | first step | codes |\n|---|---|---|\n";
   for (const auto& [action, meaning] : kActions) {

@@ -53,8 +53,7 @@ TEST(FaultWords, AreRefusedWithTheNearestKnownWord) {
       {{"gpu_lost", "gpu=0", "gpu=1"}, "podgpu-sim fault gpu_lost: gpu is written twice"},
       {{"gpu_lost", "gpu"},
        "podgpu-sim fault gpu_lost: \"gpu\" is not key=value in plain letters; see `podgpu-sim "
-       "fault "
-       "--help`"},
+       "fault --help`"},
       {{"gpu_lost", "gpu=0}"},
        "podgpu-sim fault gpu_lost: \"gpu=0}\" is not key=value in plain letters; see `podgpu-sim "
        "fault --help`"},

@@ -41,8 +41,7 @@ TEST_F(ProgramTest, RefusesWrongUseInOneLineWithExitCodeTwo) {
        "podgpu-sim run: --time-scale is \"0\"; write a whole number from 1 to 10000"},
       {{"run", "demo", "--restart-engine", "1"},
        "podgpu-sim run: --restart-engine is \"1\"; write a time with its unit, such as 1.5s, 200ms "
-       "or "
-       "2min"},
+       "or 2min"},
       {{"run", "no-such"},
        "no-such: no such scenario; give a file, or the name of one in sim/scenarios, such as demo"},
       {{"tick", "1"},

@@ -114,8 +114,7 @@ constexpr auto kRows = std::to_array<FaultRow>({
      true,
      {{{"for"}}},
      "the API server keeps its watches open and sends nothing on them, not even bookmarks; at the "
-     "end "
-     "they get what they missed"},
+     "end they get what they missed"},
     {kApiSlow,
      "api_slow",
      Claim::kApi,

@@ -145,9 +145,7 @@ TEST(Faults, MustNotContradictEachOther) {
       {{"one GPU twice",
         "[{at: 5s, kind: gpu_lost, gpu: 0, for: 10s}, {at: 14s, kind: gpu_detached, gpu: 0}]",
         {"a.yaml:4:54: faults[1]: faults[0] (gpu_lost) is already in force on GPU 0 from 5 s to 15 "
-         "s; end "
-         "it "
-         "first"}},
+         "s; end it first"}},
        {"one after the other",
         "[{at: 5s, kind: gpu_lost, gpu: 0, for: 10s}, {at: 15s, kind: gpu_detached, gpu: 0}]",
         {}},
@@ -155,9 +153,7 @@ TEST(Faults, MustNotContradictEachOther) {
        {"all GPUs",
         "[{at: 9s, kind: driver_reload, for: 5s}, {at: 5s, kind: gpu_lost, gpu: 1}]",
         {"a.yaml:4:10: faults[0]: faults[1] (gpu_lost) is already in force on GPU 1 from 5 s to "
-         "the end; "
-         "end "
-         "it first"}},
+         "the end; end it first"}},
        {"different fields",
         "[{at: 5s, kind: blank, fields: [150]}, {at: 5s, kind: nodata, fields: [155]}]",
         {}},

@@ -190,8 +190,7 @@ TEST(ScenarioRules, RequireTimesInOrder) {
        {"life longer than its cycle",
         "churn: [{template: t, every: 2s, life: 3s, gpus: [0], load: train}]\n",
         {"case.yaml:5:40: churn[0].life: must not be longer than 'every': a pod ends before the "
-         "next "
-         "begins"}},
+         "next begins"}},
        {"epoch",
         "epoch: 2025-02-30T00:00:00Z\n",
         {"case.yaml:5:8: epoch: must be 'start' or a time such as 2025-03-01T12:00:00Z"}}},
@@ -236,8 +235,7 @@ TEST(ScenarioRules, RequireDevicesThatExist) {
       {{"GPU",
         pod("gpus: [3]"),
         {"case.yaml:5:48: pods[0].containers[0].gpus[0]: found '3'; must be a whole number from 0 "
-         "to "
-         "2"}},
+         "to 2"}},
        {"GPU by name",
         pod("devices: [gpu9]"),
         {"case.yaml:5:51: pods[0].containers[0].devices[0]: found 'gpu9'; this scenario has 3 "
@@ -249,8 +247,7 @@ TEST(ScenarioRules, RequireDevicesThatExist) {
        {"whole GPU in MIG mode",
         pod("gpus: [1]"),
         {"case.yaml:5:48: pods[0].containers[0].gpus[0]: gpu1 is in MIG mode at 0 s; name an "
-         "instance "
-         "such as gpu1/mig0"}},
+         "instance such as gpu1/mig0"}},
        {"instance",
         pod("devices: [gpu1/mig2]"),
         {"case.yaml:5:51: pods[0].containers[0].devices[0]: gpu1 has 2 MIG instances at 0 s; found "
@@ -258,8 +255,7 @@ TEST(ScenarioRules, RequireDevicesThatExist) {
        {"compute instance",
         pod("devices: [gpu1/mig0/ci1]"),
         {"case.yaml:5:51: pods[0].containers[0].devices[0]: gpu1/mig0 has 1 compute instances; "
-         "name "
-         "one, from ci0"}},
+         "name one, from ci0"}},
        {"whole GPU that is shared",
         pod("gpus: [2]"),
         {"case.yaml:5:48: pods[0].containers[0].gpus[0]: gpu2 is shared; name a replica such as "
@@ -273,18 +269,15 @@ TEST(ScenarioRules, RequireDevicesThatExist) {
        {"process elsewhere",
         pod("gpus: [0], processes: [{pid: 7, device: gpu1/mig0, load: train}]"),
         {"case.yaml:5:81: pods[0].containers[0].processes[0].device: the container does not hold "
-         "this "
-         "device; give it the device, or set 'escape: true' for a process that runs where it "
-         "should "
-         "not"}},
+         "this device; give it the device, or set 'escape: true' for a process that runs where it "
+         "should not"}},
        {"process that may be elsewhere",
         pod("gpus: [0], processes: [{pid: 7, device: gpu1/mig0, escape: true, load: train}]"),
         {}},
        {"process of a container without a device",
         pod("processes: [{pid: 7, load: train}]"),
         {"case.yaml:5:53: pods[0].containers[0].processes[0]: the container holds 0 devices; "
-         "choose "
-         "one with 'gpu' or 'device'"}},
+         "choose one with 'gpu' or 'device'"}},
        {"load",
         pod("gpus: [0], processes: [{pid: 7, load: trains}]"),
         {"case.yaml:5:79: pods[0].containers[0].processes[0].load: unknown load 'trains'; "
@@ -306,8 +299,7 @@ TEST(ScenarioRules, RequireMigLayoutsThatFit) {
          {"profile",
           gpu("a100-sxm4-40gb, mig: [1g.10g]"),
           {"case.yaml:3:38: gpus[0].mig[0]: no profile '1g.10g' on this class; it has 1g.5gb, "
-           "2g.10gb, "
-           "3g.20gb, 4g.20gb, 7g.40gb, 1g.5gb+me, 1g.10gb"}},
+           "2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb, 1g.5gb+me, 1g.10gb"}},
          {"too many",
           gpu("h100-sxm5-80gb, mig: [4g.40gb, 4g.40gb]"),
           {"case.yaml:3:38: gpus[0].mig[0]: the instances do not fit together on the chip (seven "
@@ -326,8 +318,7 @@ TEST(ScenarioRules, RequireMigLayoutsThatFit) {
          {"MIG and sharing",
           gpu("h100-sxm5-80gb, mig: [1g.10gb], sharing: {kind: mps, replicas: 2}"),
           {"case.yaml:3:57: gpus[0].sharing: a GPU in MIG mode cannot be shared as a whole; drop "
-           "'mig' "
-           "or 'sharing'"}}},
+           "'mig' or 'sharing'"}}},
         "");
 }
 

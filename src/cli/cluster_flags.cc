@@ -168,8 +168,8 @@ constexpr ClusterFlag kClusterFlags[] = {
      SetWithdrawAfter},
     {"node-url", "", "PODGPU_NODE_URL", FlagKind::kString, "",
      "Address of a node's page, as a browser reaches it, such as http://{node}:9400/; {node} "
-     "stands "
-     "for the name of the node. The fleet page links to it; without the flag it has no such link.",
+     "stands for the name of the node. The fleet page links to it; without the flag it has no such "
+     "link.",
      SetNodeUrl},
     {"dashboard-url", "", "PODGPU_DASHBOARD_URL", FlagKind::kString, "",
      "Likewise for a dashboard, such as "

@@ -145,8 +145,7 @@ TEST(ClusterFlags, AreRefusedInOneLine) {
        "as pool,topology.kubernetes.io/zone"},
       {{"--nodes=file:/n", "--group-labels=pool"},
        "--group-labels: KUBERNETES_SERVICE_HOST is not set: podgpu does not run in a pod, so it "
-       "has "
-       "no API server. Remove it, or run it in a pod"},
+       "has no API server. Remove it, or run it in a pod"},
       {{"--node-url=node:9400"},
        "--node-url: \"node:9400\" is refused: must be http://HOST/ or https://HOST/"},
       {{"--node-interval=0s"}, "--node-interval: \"0s\" is refused: must be from 1s to 1h"},

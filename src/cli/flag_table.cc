@@ -607,10 +607,8 @@ constexpr Flag kProcesses[] = {
      SetRequestedVsUsed},
     {"volcano-memory-factor", "", "PODGPU_VOLCANO_MEMORY_FACTOR", FlagKind::kInt, "",
      "MiB of one unit of volcano.sh/vgpu-memory, for --requested-vs-used: the --gpu-memory-factor "
-     "of "
-     "Volcano's device plugin, 1 if it has none. Without the flag the unit is unknown, and the "
-     "memory "
-     "that such containers request is left out.",
+     "of Volcano's device plugin, 1 if it has none. Without the flag the unit is unknown, and the "
+     "memory that such containers request is left out.",
      SetVolcanoMemoryFactor},
     {"query-addr", "", "PODGPU_QUERY_ADDR", FlagKind::kString, "localhost",
      "Also serve that page, and no other, at this host and --query-port; turns it on. TLS and "

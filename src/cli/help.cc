@@ -116,13 +116,11 @@ std::string FlagsDocument() {
       "\n## podgpu doctor\n\nThe flags of the doctor ([doctor.md](doctor.md)), in the same "
       "grammar. It "
       "also takes all flags and variables of the\nexporter, except `--validate` and `--version`, "
-      "and "
-      "judges the configuration that they give.\n\n";
+      "and judges the configuration that they give.\n\n";
   absl::StrAppendFormat(&text, "%s%s", kColumns, FlagRows(FlagTexts(DoctorFlagTable())));
   text +=
       "\n## podgpu top\n\nThe flags of [top](top.md), in the same grammar; they may stand before "
-      "and "
-      "after the URL.\n\n";
+      "and after the URL.\n\n";
   absl::StrAppendFormat(&text, "%s%s", kColumns, FlagRows(FlagTexts(TopFlagTable())));
   return text;
 }

@@ -273,8 +273,7 @@ TEST_F(ApiDiscoveryTest, NamesTheRightThatIsMissing) {
       discovery_->nodes().Get()->detail,
       "the API server answers 403 to list endpointslices: \"Refused by order of the test\". Grant "
       "list and watch of endpointslices (discovery.k8s.io) in the namespace gpu by a Role; the 0 "
-      "nodes "
-      "found before stay");
+      "nodes found before stay");
   server_.Refuse(0, 403);
   AwaitNodes("10.0.0.1:9400 gpu-1");
 }

@@ -173,8 +173,7 @@ TEST(CountersCsv, WarnsAboutLinesThatYieldNoSeries) {
             "supported; the line yields no series"},
            {"DCGM_FI_GPU_TOPOLOGY_PCI,label,x",
             "counters.csv:1: DCGM_FI_GPU_TOPOLOGY_PCI has neither a number nor a text; the line "
-            "yields "
-            "no series"}}) {
+            "yields no series"}}) {
     const Counters parsed = MustParse(c.line);
     ASSERT_EQ(parsed.counters.size(), 1U) << c.line;
     EXPECT_EQ(parsed.warnings, std::vector<std::string>{std::string(c.warning)});

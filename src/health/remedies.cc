@@ -43,8 +43,7 @@ std::string_view RemedyOf(Absence absence) {
   switch (absence) {
     case Absence::kNotPermitted:
       return "run podgpu as root; profiling also needs the capability SYS_ADMIN, or a driver "
-             "loaded "
-             "with NVreg_RestrictProfilingToAdminUsers=0";
+             "loaded with NVreg_RestrictProfilingToAdminUsers=0";
     case Absence::kCountersTaken:
       return "end the other profiler (ncu, nsys, or another exporter); podgpu continues by itself";
     default:

@@ -87,8 +87,7 @@ TEST(TopFrame, At160Times50HasPlotsContainersAndAllPanes) {
         "3   lost      - ▇▇█▇▇███▇▇█▇▇                     -    - -                 -       -      "
         "      -             research/llama-train-1/trainer                 -\n",
         "5   ok        0 ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁    0    0 ████▉      38.6G  38/87   "
-        "121/700 "
-        "   345             team-b/notebook-7c9f/jupyter               2h14m\n",
+        "121/700    345             team-b/notebook-7c9f/jupyter               2h14m\n",
         "6   degr     88 ▆▇▆▇▇▆▆▇▇▆▆▇▆▇▇▆▆▇▇▆▆▇▆▇▇▆▆▇▇▆   52   49 ███"
         "████▋   60.9G  84/87   561/700   1410 sw_thermal  vision/resnet-sweep-12/main\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line;

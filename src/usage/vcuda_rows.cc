@@ -62,10 +62,8 @@ void VcudaRows::WarnOfUnknownUnit(const ApiObjects* pods) {
   if (has_warned_) {
     Log(LogLevel::kWarn,
         "the memory that containers request from Volcano is unknown, because no pod tells its "
-        "unit. "
-        "Set --volcano-memory-factor to the --gpu-memory-factor of Volcano's device plugin, 1 if "
-        "it "
-        "has none");
+        "unit. Set --volcano-memory-factor to the --gpu-memory-factor of Volcano's device plugin, "
+        "1 if it has none");
   }
 }
 

@@ -167,8 +167,7 @@ TEST(ProcessView, HasTheSevenFamiliesOfMyGpuExporter) {
                 labels +
                 "0.08\n"
                 "# HELP my_gpu_process_sm_utilization_ratio Share of time in which a kernel of the "
-                "process "
-                "ran, from 0 to 1.\n"
+                "process ran, from 0 to 1.\n"
                 "# TYPE my_gpu_process_sm_utilization_ratio gauge\n"
                 "my_gpu_process_sm_utilization_ratio" +
                 labels +

@@ -37,8 +37,8 @@ const ScalingStep& At(const std::vector<ScalingStep>& steps, seconds at) {
 std::string Table() {
   std::string table =
       "| minute | load, in GPUs | `avg_gpu_utilization` | replicas | each uses its GPU | mean over "
-      "all "
-      "8 GPUs | replicas by that mean | each uses its GPU |\n|---|---|---|---|---|---|---|---|\n";
+      "all 8 GPUs | replicas by that mean | each uses its GPU "
+      "|\n|---|---|---|---|---|---|---|---|\n";
   for (seconds at{0}; at <= kScalingEnds; at += kRow) {
     const ScalingStep& good = At(InUse(), at);
     const ScalingStep& naive = At(AllGpus(), at);

@@ -152,8 +152,7 @@ constexpr BadValues kBadValues[] = {
     // Keys that dcgm-exporter's chart ignores.
     {"NamespaceOfAMonitor", "serviceMonitor.namespace=monitoring",
      "podgpu: serviceMonitor.namespace has no effect: the monitor stands beside the Service that "
-     "it "
-     "selects. Remove it; namespaceOverride moves all objects"},
+     "it selects. Remove it; namespaceOverride moves all objects"},
     {"LabelsOfAMonitor", "serviceMonitor.labels.release=prometheus",
      "podgpu: serviceMonitor.labels has no effect, as in dcgm-exporter's chart. Use "
      "serviceMonitor.additionalLabels"},
@@ -190,8 +189,7 @@ constexpr BadValues kBadValues[] = {
      "service.enable to true"},
     {"OperatorsEngineWithoutOperator", "gpuOperator.hostEngine=true,image.repository=podgpu-dcgm",
      "podgpu: gpuOperator.hostEngine needs the GPU Operator. Set gpuOperator.enabled to true, or "
-     "use "
-     "hostEngine.address"},
+     "use hostEngine.address"},
     {"TwoEngines",
      "gpuOperator.enabled=true,gpuOperator.hostEngine=true,hostEngine.address=a:1,"
      "image.repository=podgpu-dcgm",

@@ -330,11 +330,10 @@ TEST(Notes, EndWithFiveLines) {
       "Look:   kubectl -n gpu port-forward ds/podgpu 9400:9400, then http://localhost:9400/\n"
       "Off:    pod labels (kubernetes.enablePodLabels), claims (DRA) (kubernetesDRA.enabled), "
       "processes and energy (processes.enabled), short processes (accounting.enabled), virtual "
-      "GPUs "
-      "(kubernetes.virtualGPUs), requested and used (requestedVsUsed.enabled), cluster map "
+      "GPUs (kubernetes.virtualGPUs), requested and used (requestedVsUsed.enabled), cluster map "
       "(cluster.enabled), metrics for autoscalers (metricsApi.enabled), fleet page "
-      "(fleetPage.enabled), alert rules (prometheusRule.enabled), "
-      "dashboards (dashboards.enabled), network policy (networkPolicy.enabled)\n"
+      "(fleetPage.enabled), alert rules (prometheusRule.enabled), dashboards (dashboards.enabled), "
+      "network policy (networkPolicy.enabled)\n"
       "Rules:  none installed; deploy/rules and deploy/dashboards have the files; "
       "docs/operations.md explains each alert\n");
 }

@@ -45,8 +45,7 @@ std::string ConformanceDocument() {
       "## The page of gpu-manager: what is asked for and what is used\n\n%s\n"
       "## Defects of dcgm-exporter that its users meet\n\n"
       "The numbers are those of our list of its defects; those left out cannot be seen from "
-      "outside, "
-      "or are of parts\nthat podgpu does not have.\n\n%s",
+      "outside, or are of parts\nthat podgpu does not have.\n\n%s",
       Table("line", "what is asserted", ChecklistLines()),
       Table("subject", "what is asserted", UpstreamLines()),
       Table("rule", "what is asserted", CountersFileLines()),

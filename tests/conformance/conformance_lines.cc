@@ -117,8 +117,7 @@ constexpr ConformanceLine kUpstream[] = {
     {"allowlist", "none, exact, prefix, several, alternation, invalid",
      "PodLabels.SearchesTheAllowlistInTheOriginalKey",
      "an invalid pattern ends the start (exit code 2); upstream leaves it out, and shows all "
-     "labels "
-     "when none is left"},
+     "labels when none is left"},
     {"per process", "values of pods, busy and idle; one that cannot be read; old names, shares",
      "VirtualGpus.EachPodHasItsOwnNumberIfItIsKnown",
      "no 0 for unknown values; upstream sums the processes of a pod in each scrape"},

@@ -179,8 +179,7 @@ TEST(DcgmConnection, Statement37ReportsWhyItCannotOpen) {
        -11,
        absl::StatusCode::kUnavailable,
        "the host engine host:5555 accepts the connection but fails the first request (DCGM -11: as "
-       "the "
-       "fake says). Restart it if it hangs"},
+       "the fake says). Restart it if it hangs"},
   };
   for (const auto& row : rows) {
     FakeDcgm fake;
