@@ -1,7 +1,13 @@
 #include "exporter/page_sections.h"
 
 #include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
 
+#include "base/status.h"
+#include "health/self_metrics.h"
+#include "health/slot_history.h"
 #include "view/accounting_view.h"
 #include "view/energy_reading_view.h"
 #include "view/energy_view.h"
@@ -12,6 +18,113 @@
 
 namespace podgpu {
 namespace {
+
+// Makes the input of a device view; the section gives the first slots of pods and of findings.
+ViewInput InputOf(const PageState& state, const std::vector<Counter>& counters,
+                  const PodSlots* pod_slots, uint32_t first_finding_slot) {
+  return {.grid = *state.facts.grid,
+          .owners = *state.facts.owners,
+          .counters = counters,
+          .options = state.options.view,
+          .pod_slots = pod_slots,
+          .first_finding_slot = first_finding_slot,
+          .held = &state.held};
+}
+
+// dcgm-exporter's rows, with findings and with values per pod on shared devices.  Its slots: values
+// of pods, then the findings.
+Section DcgmSection(PageState& state) {
+  const ProcessPage page = state.process_page();
+  return {.name = "DCGM",
+          .needs_grid = true,
+          // All three only grow, so the sum changes whenever one of them does.
+          .generation =
+              [&state] {
+                return state.counters.generation() + state.findings.generation() +
+                       state.processes.generation();
+              },
+          .slot_count =
+              [&state] {
+                return state.processes.pod_values().slot_count() +
+                       FindingSlots(state.facts.grid->findings, 0).count();
+              },
+          .add_to =
+              [&state](uint32_t first_slot, PlanBuilder& plan) {
+                const PodValues& pods = state.processes.pod_values();
+                const PodSlots pod_slots = pods.SlotsFrom(first_slot);
+                const std::shared_ptr<const std::vector<Counter>> counters = state.counters.Get();
+                AddDcgmView(InputOf(state, *counters, &pod_slots, first_slot + pods.slot_count()),
+                            plan);
+              },
+          .append_to =
+              [&state, page](std::vector<Value>& slots) {
+                const auto append = [&](auto& own) {
+                  page.rows.pod_values().AppendTo(page.rows.table(), own);
+                };
+                AppendUnlessStale(page, append, slots);
+                const Grid* const grid = state.facts.grid.get();
+                PODGPU_CHECK(grid != nullptr);
+                AppendFindings(grid->findings, state.facts.devices_are_stale(), slots);
+              }};
+}
+
+// Devices, their holders and their XIDs.
+Section CoreSection(PageState& state) {
+  return {
+      .name = "core",
+      .needs_grid = true,
+      .generation = [&state] { return state.findings.generation() + state.held.generation(); },
+      .slot_count = [&state] { return XidSlots(state.facts.grid->findings, 0).count(); },
+      .add_to =
+          [&state](uint32_t first_slot, PlanBuilder& plan) {
+            AddCoreView(InputOf(state, {}, nullptr, first_slot), plan);
+          },
+      .append_to =
+          [&state](std::vector<Value>& slots) { AppendXids(state.facts.grid->findings, slots); }};
+}
+
+Section MeasuresSection(PageState& state) {
+  return {
+      .name = "measures",
+      .needs_grid = true,
+      .generation = [&state] { return state.held.generation(); },
+      .add_to = [&state](uint32_t /*first_slot*/,
+                         PlanBuilder& plan) { AddMeasures(InputOf(state, {}, nullptr, 0), plan); }};
+}
+
+// XIDs by the container that held the GPU.
+Section PodXidSection(PageState& state) {
+  const PodXidCounts& counts = state.pod_xids;
+  return {.name = "XIDs by pod",
+          .needs_grid = true,
+          .generation = [&counts] { return counts.generation(); },
+          .slot_count = [&counts] { return static_cast<uint32_t>(counts.rows().size()); },
+          .add_to = [&counts](uint32_t first_slot,
+                              PlanBuilder& plan) { AddPodXids(counts.rows(), first_slot, plan); },
+          .append_to = [&counts](std::vector<Value>& slots) { counts.AppendTo(slots); }};
+}
+
+// The families of `view` in the table of self_metrics.h.
+Section SlotTableSection(SlotView view, PageState& state) {
+  const auto topology = [&state] {
+    return state.facts.grid != nullptr ? &state.facts.grid->topology() : nullptr;
+  };
+  return {
+      .name = view == SlotView::kCore ? "states of devices" : "self",
+      .slot_count =
+          [view, topology] { return static_cast<uint32_t>(SlotLinesOf(view, topology()).size()); },
+      .add_to =
+          [view, topology](uint32_t first_slot, PlanBuilder& plan) {
+            AddSlotFamilies(SlotFamiliesOf(view, topology(), first_slot), plan);
+          },
+      .append_to =
+          [view, topology, &state,
+           history = std::make_shared<SlotHistory>(view)](std::vector<Value>& slots) {
+            const size_t first = slots.size();
+            AppendSlots(view, state.facts, state.is_ready, slots);
+            history->Withdraw(topology(), std::span(slots).subspan(first));
+          }};
+}
 
 constexpr View kDcgm[] = {View::kDcgm};
 constexpr View kCore[] = {View::kCore, View::kNative};

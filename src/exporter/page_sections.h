@@ -10,7 +10,6 @@
 
 #include "exporter/page_state.h"
 #include "exposition/section.h"
-#include "health/self_metrics.h"
 #include "view/family_doc.h"
 #include "view/view.h"
 
@@ -28,15 +27,5 @@ struct DescribedSection {
 // Returns all sections in the order of the page, then that of the page of requests and use.  Those
 // with DCGM's names are left out: the list of counters describes their families.
 std::vector<DescribedSection> DescribedSections();
-
-// dcgm-exporter's rows, with findings and with values per pod on shared devices.
-Section DcgmSection(PageState& state);
-// Devices, their holders and their XIDs; then the measures of the view native.
-Section CoreSection(PageState& state);
-Section MeasuresSection(PageState& state);
-// XIDs by the container that held the GPU.
-Section PodXidSection(PageState& state);
-// The families of `view` in the table of self_metrics.h.
-Section SlotTableSection(SlotView view, PageState& state);
 
 }  // namespace podgpu

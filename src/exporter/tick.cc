@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/log.h"
-#include "exposition/text.h"
 
 namespace podgpu {
 namespace {

@@ -28,7 +28,7 @@
 #include "exporter/page_state.h"
 #include "exposition/page_builder.h"
 #include "exposition/snapshot.h"
-#include "exposition/text_renderer.h"
+#include "exposition/text.h"
 #include "facts/thread_facts.h"
 #include "facts/tick_facts.h"
 #include "fields/counters_csv.h"

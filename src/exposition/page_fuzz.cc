@@ -11,7 +11,6 @@
 
 #include "base/status.h"
 #include "exposition/text.h"
-#include "exposition/text_renderer.h"
 #include "tests/strict_parser.h"
 
 namespace podgpu {

@@ -3,16 +3,22 @@
 // For each series of a SeriesPlan it copies name and labels and appends the number. A series whose
 // value is absent or a text has no line; a family without lines has no header. OpenMetrics has the
 // same lines and numbers with headers of its own and `# EOF` at the end; it requires that counters
-// are not negative, so a counter that is negative or NaN has no line there. Appends to `out` and
-// allocates nothing else. The inline functions are those that a tick calls for every series
-// (text_renderer.h). Any thread.
+// are not negative, so a counter that is negative or NaN has no line there. The functions append to
+// `out`, allocate nothing else, and may be called on any thread.
+//
+// A TextRenderer renders the pages of one exporter, each from the page before it. Most numbers stay
+// the same from tick to tick. While the plan stays, and the same lines have numbers, it copies the
+// last page and writes only the numbers that have changed, so a tick costs what has changed. In all
+// other cases it renders the whole page. Both ways give the same bytes.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exposition/series_plan.h"
 #include "sample/grid.h"
@@ -37,32 +43,8 @@ struct Numbers {
   std::span<const Value> slots;
 };
 
-// Checks that `plan` fits, and returns the numbers.
-Numbers NumbersFor(const SeriesPlan& plan, const Grid* grid, std::span<const Value> slots);
-
 inline bool IsNumber(const Value& value) {
   return value.kind() == Value::Kind::kInt64 || value.kind() == Value::Kind::kDouble;
-}
-
-// Returns the value of a line; it is a number or absent, or the text of a cell.
-inline Value ValueOf(const NumberSource& source, const Numbers& numbers) {
-  switch (source.kind) {
-    case NumberSource::Kind::kCell:
-      return numbers.cells[source.index];
-    case NumberSource::Kind::kSlot:
-      return numbers.slots[source.index];
-    case NumberSource::Kind::kOne:
-      return Value::OfInt64(1);
-    case NumberSource::Kind::kBit:
-    case NumberSource::Kind::kWord:
-      break;
-  }
-  const Value& cell = numbers.cells[source.index];
-  if (cell.kind() != Value::Kind::kInt64) {
-    return Value::OfAbsence(Absence::kWrongType);
-  }
-  return source.kind == NumberSource::Kind::kBit ? Value::OfInt64((cell.int64() >> source.bit) & 1)
-                                                 : Value::OfInt64(cell.int64() == source.bit);
 }
 
 // The place of a series' number on a page, and that number.
@@ -86,17 +68,28 @@ struct NumberPlace {
 };
 static_assert(sizeof(NumberPlace) == 16);
 
-// The form in which a page writes a family.
-struct FamilyForm {
-  std::string_view header;
-  bool at_least_zero = false;  // Leave out numbers that are negative or NaN.
-};
+// Remembers 16 bytes for each series. Used on one thread.
+class TextRenderer {
+ public:
+  // Renders and returns the page.  `last` is the result of the last call, or a text of another
+  // length, which has no effect.  The plan must fit, as in RenderText.
+  std::string Render(const std::shared_ptr<const SeriesPlan>& plan, const Grid* grid,
+                     std::span<const Value> slots, std::string_view last);
 
-// Appends the header and the lines of `family`, or nothing when no series has a number, and returns
-// the number of lines.  If `places` is not empty, it has an element for each series of the plan,
-// and receives those of the lines.
-size_t AppendFamilyLines(const SeriesPlan& plan, const SeriesPlan::FamilyLines& family,
-                         const FamilyForm& form, const Numbers& numbers, std::string& out,
-                         std::span<NumberPlace> places = {});
+  // Number of lines with a number on the last page.
+  size_t series_count() const { return series_count_; }
+  // Returns how many numbers the last call wrote; the others were copied with the text around them.
+  size_t numbers_written() const { return numbers_written_; }
+
+ private:
+  bool RenderChanges(const Numbers& numbers, std::string_view last, std::string& page);
+  void RenderAll(const Numbers& numbers, std::string& page);
+
+  std::shared_ptr<const SeriesPlan> plan_;  // Plan of the last page; null before the first.
+  std::vector<NumberPlace> places_;         // Place of each series of the plan.
+  size_t last_bytes_ = 0;
+  size_t series_count_ = 0;
+  size_t numbers_written_ = 0;
+};
 
 }  // namespace podgpu

@@ -1,11 +1,9 @@
-#include "exposition/text_renderer.h"
+#include "exposition/text.h"
 
 #include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
-
-#include "exposition/text.h"
 
 namespace podgpu {
 namespace {
