@@ -14,7 +14,8 @@ using std::chrono::milliseconds;
 // greatest age that it may have.
 void ForEachAgeing(auto& grid, milliseconds limit, auto visit) {
   constexpr int kOwnPeriods = 3;
-  for (uint16_t row = 0; row < grid.fields().size(); ++row) {
+  const auto rows = static_cast<uint16_t>(grid.fields().size());
+  for (uint16_t row = 0; row < rows; ++row) {
     const uint16_t id = grid.fields()[row]->id;
     if (id == field_ids::kXid) {
       continue;

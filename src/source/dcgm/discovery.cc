@@ -113,6 +113,15 @@ void KeepMisreadProfiles(const std::vector<GpuInstance>& read_before, Topology& 
   }
 }
 
+// Returns why an engine that lists no GPU has none; empty if the driver is not the reason.
+std::string DriverAbsence(const abi::DcgmTable& api, dcgmReturn_t code) {
+  return code == abi::DCGM_ST_NVML_NOT_LOADED
+             ? absl::StrFormat(
+                   "runs without the driver's library, libnvidia-ml.so.1, and knows no GPU (%s)",
+                   DcgmWords(api, code))
+             : "";
+}
+
 }  // namespace
 
 DcgmDiscovery::DcgmDiscovery(const abi::DcgmLibrary& library, bool is_embedded)
@@ -236,11 +245,7 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
   reply_->count = 0;
   const dcgmReturn_t code = library_.api.dcgmGetGpuInstanceHierarchy(handle, reply_.get());
   if (by_id_.empty()) {  // Without a GPU this call only tells why there is none.
-    if (code == abi::DCGM_ST_NVML_NOT_LOADED) {
-      topology.driver_absence = absl::StrFormat(
-          "runs without the driver's library, libnvidia-ml.so.1, and knows no GPU (%s)",
-          DcgmWords(library_.api, code));
-    }
+    topology.driver_absence = DriverAbsence(library_.api, code);
     Status status = DcgmStatus(library_.api, code, "does not list its MIG instances");
     return LostConnection(status) ? status : absl::OkStatus();
   }
