@@ -145,7 +145,8 @@ std::vector<uint16_t> FieldIdsOf(View view, bool profiling) {
 }  // namespace
 
 TickOptions TickOptionsOf(const ExporterOptions& options) {
-  TickOptions tick{options.of_pages()};
+  const PageOptions& pages = options;
+  TickOptions tick{pages};
   tick.period = options.collect_interval;
   tick.stale_after = StaleAfter(options);
   tick.processes.pod_values = options.processes.enabled && options.view.virtual_gpus;

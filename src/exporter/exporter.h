@@ -57,8 +57,6 @@ struct ExporterOptions : PageOptions {
   std::optional<KubeletPodsOptions> kubelet_pods = std::nullopt;
   TextFileOptions text_files;
   DumpOptions dumps;
-
-  const PageOptions& of_pages() const { return *this; }
 };
 
 // The world outside, which main.cc or a test provides.  All outlive the Exporter.
