@@ -91,11 +91,6 @@ std::map<std::string, std::string> RenderedDashboards(const Rendering& rendering
   return found;
 }
 
-TEST(ChartMonitoring, HasCopiesOfTheFiles) {
-  EXPECT_EQ(FilesOf(ChartFolder() + "/files/rules", ""), Rules());
-  EXPECT_EQ(FilesOf(ChartFolder() + "/files/dashboards", ""), Dashboards());
-}
-
 TEST(ChartRules, AreThoseOfTheFiles) {
   const std::string native = "podgpu.rules.yaml";
   const std::string dcgm = "podgpu-dcgm.rules.yaml";
@@ -103,6 +98,33 @@ TEST(ChartRules, AreThoseOfTheFiles) {
   EXPECT_TRUE(IsSame(RuleSpec(",prometheusRule.names=dcgm")["groups"], GroupsOf({dcgm})));
   EXPECT_TRUE(IsSame(RuleSpec(",prometheusRule.names=both")["groups"], GroupsOf({native, dcgm})));
   EXPECT_FALSE(IsSame(RuleSpec("")["groups"], GroupsOf({dcgm})));
+}
+
+// The rule of an alert; undefined if the groups have none.
+YAML::Node RuleOf(const YAML::Node& spec, const std::string& alert) {
+  for (const YAML::Node& group : spec["groups"]) {
+    for (const YAML::Node& rule : group["rules"]) {
+      if (TextAt(rule, "alert") == alert) {
+        return rule;
+      }
+    }
+  }
+  return YAML::Node(YAML::NodeType::Undefined);
+}
+
+TEST(ChartRules, HaveTheValuesOfTheirAlerts) {
+  const YAML::Node spec = RuleSpec(
+      ",prometheusRule.runbookUrl=https://docs.example/gpus,"
+      "prometheusRule.alerts.PodGPUDataStale.threshold=0,prometheusRule.alerts.PodGPUHot.for=1m,"
+      "prometheusRule.alerts.PodGPUHot.severity=page,"
+      "prometheusRule.alerts.PodGPUXidApplication.enabled=false");
+  EXPECT_EQ(TextAt(RuleOf(spec, "PodGPUDataStale"), "expr"), "podgpu_sample_age_seconds > 0");
+  EXPECT_EQ(TextAt(RuleOf(spec, "PodGPUDataStale"), "for"), "2m");
+  const YAML::Node hot = RuleOf(spec, "PodGPUHot");
+  EXPECT_EQ(TextAt(hot, "for"), "1m");
+  EXPECT_EQ(TextAt(hot, "labels/severity"), "page");
+  EXPECT_EQ(TextAt(hot, "annotations/runbook_url"), "https://docs.example/gpus#podgpuhot");
+  EXPECT_FALSE(RuleOf(spec, "PodGPUXidApplication").IsDefined());
 }
 
 TEST(ChartRules, HaveTheIntervalOfTheValues) {

@@ -93,6 +93,7 @@ void ProcessNode::StartExporter(ProcessOptions options) {
   guard_.emplace(*clock_, std::chrono::seconds(10));
   TickOptions tick;
   tick.views = {View::kDcgm, View::kNative, View::kProcess};
+  tick.view.hostname = "gpu-node-0";
   tick.period = devices_.period;
   tick.stale_after = 3 * devices_.period;
   for (const Field* field : fields_) {

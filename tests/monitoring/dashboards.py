@@ -1,5 +1,6 @@
 """The dashboards that deploy/dashboards/table.yaml describes, as the JSON that Grafana loads."""
 
+import functools
 import json
 import re
 
@@ -7,7 +8,22 @@ import yaml
 
 import places
 
-J = ' * on (UUID) group_left (hostname, gpu) max by (UUID, hostname, gpu) (podgpu_gpu_info{hostname=~"$hostname", model=~"$model"})'
+FACTS = 'podgpu_gpu_info{hostname=~"$hostname", model=~"$model"}'
+# The notation of the table: first what holds further families, then words.
+JOINS = {
+    r" J\b": f" * on (UUID) group_left (hostname, gpu) max by (UUID, hostname, gpu) ({FACTS})",
+    r" HERE\b": f" and on (UUID) {FACTS}",
+    r" HAD\b": f" and on (UUID) last_over_time({FACTS}[$r])",
+}
+WORDS = {
+    r"\bGPU\b": "UUID, $hostl, gpu",
+    r"\bNS\b": "$nsl",
+    r"\bPOD\b": "$podl",
+    r"\$i\b": "$__rate_interval",
+    r"\$r\b": "$__range",
+}
+SELECTOR = re.compile(r"\b((?:podgpu|DCGM|container|process)_\w+)(?:\{([^}]*)\})?")
+OF_PODS = ("podgpu_pod_gpu_", "podgpu_allocation_info", "container_")
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 TYPES = {
     "bars": "bargauge",
@@ -21,24 +37,63 @@ INSTANT = ("bars", "stat", "table")
 WIDTH, HEIGHT = 12, 8
 FAMILIES = {"native": "podgpu_allocation_info", "dcgm": "DCGM_FI_DEV_GPU_TEMP"}
 SCHEMA_VERSION = 38  # Grafana 10.
+COLOURS = {"amber": "orange", "red": "red"}
 
 
+@functools.cache
 def table():
     return yaml.safe_load(places.text(places.SOURCE / "deploy/dashboards/table.yaml"))["dashboards"]
 
 
-def query(text):
-    text = re.sub(r"\bPOD\b", "$podl", re.sub(r"\bNS\b", "$nsl", text))
-    return text.replace("$i", "$__rate_interval").replace("$r]", "$__range]").replace(" J", J)
+def panels_of(row, names):
+    """The panels of a dashboard that these names can draw, each with its queries as `queries`."""
+    for panel in row["panels"]:
+        if names in panel:
+            yield panel | (panel.get("with_dcgm", {}) if names == "dcgm" else {}) | {"queries": panel[names]}
 
 
-def spelling_query(label, family):
-    """Gives the label's name in the spelling that this Prometheus stores, as the value of the label v."""
-    renamed = f'label_replace(count({family}{{exported_{label}!=""}}), "v", "exported_{label}", "", "")'
-    return f'query_result({renamed} or on() label_replace(count({family}), "v", "{label}", "", ""))'
+def matchers(family, panel):
+    """The matchers of the dashboard's variables that the labels of this family allow."""
+    made = ['cluster=~"$cluster"', 'job=~"$job"']
+    if family.startswith("DCGM_"):
+        made += ['$hostl=~"$hostname"', 'modelName=~"$model"']
+    names_pods = family.startswith("DCGM_") and re.search(r"\b(NS|POD)\b", " ".join(panel["queries"]))
+    if (family.startswith(OF_PODS) or names_pods) and not panel.get("all_namespaces"):
+        made.append('NS=~"$namespace"')
+    return made
 
 
-def variable(name, text, hidden=False, multi=True, regex=""):
+def replaced(text, words):
+    for word, replacement in words.items():
+        text = re.sub(word, lambda _, by=replacement: by, text)
+    return text
+
+
+def queries(panel):
+    """The queries of a panel as Grafana gets them."""
+
+    def selector(match):
+        family, own = match.groups()
+        return family + "{" + ", ".join(([own] if own else []) + matchers(family, panel)) + "}"
+
+    return [replaced(SELECTOR.sub(selector, replaced(text, JOINS)), WORDS) for text in panel["queries"]]
+
+
+def legends(panel, names):
+    """A legend per query, with the labels of these names."""
+    found = panel["legend"] if isinstance(panel["legend"], list) else [panel["legend"]]
+    if names == "dcgm":
+        found = [legend.replace("{{hostname}}", "{{${hostl}}}") for legend in found]
+    return [legend.replace("NS", "${nsl}").replace("POD", "${podl}") for legend in found]
+
+
+def spelling_query(family, spelling, otherwise):
+    """Gives `spelling` as the value of the label v if this Prometheus has rows of the family with that label."""
+    found = f'label_replace(count({family}{{{spelling}!=""}}), "v", "{spelling}", "", "")'
+    return f'query_result({found} or on() label_replace(vector(0), "v", "{otherwise}", "", ""))'
+
+
+def variable(name, text, **more):
     row = {
         "name": name,
         "type": "query",
@@ -46,61 +101,67 @@ def variable(name, text, hidden=False, multi=True, regex=""):
         "query": {"query": text, "refId": name},
         "definition": text,
         "refresh": 2,
-        "regex": regex,
+        "regex": "",
         "sort": 1,
-        "hide": 2 if hidden else 0,
-        "multi": multi,
-        "includeAll": multi,
+        "hide": 0,
+        "multi": True,
+        "includeAll": False,
         "options": [],
     }
-    if multi:
-        row |= {"allValue": ".*", "current": {"text": "All", "value": "$__all"}}
-    return row
+    return row | more
 
 
-def variables(names):
+def variables(names, used, is_of_one_node):
+    """The variables that the queries use. All of `job` is the list of jobs: another value would select every program's CPU."""
     family = FAMILIES[names]
-    host, model = ("hostname", "model") if names == "native" else ("Hostname", "modelName")
+    host, model = ("hostname", "model") if names == "native" else ("$hostl", "modelName")
     facts = "podgpu_gpu_info" if names == "native" else family
-    first = {"name": "datasource", "type": "datasource", "query": "prometheus", "hide": 0, "options": [], "refresh": 1, "regex": ""}
-    return [
-        first,
-        variable("hostname", f"label_values({facts}, {host})"),
-        variable("model", f"label_values({facts}, {model})"),
-        variable("job", f"label_values({facts}, job)"),
-        variable("nsl", spelling_query("namespace", family), hidden=True, multi=False, regex='/v="([^"]+)"/'),
-        variable("podl", spelling_query("pod", family), hidden=True, multi=False, regex='/v="([^"]+)"/'),
+    here = '{cluster=~"$cluster", job=~"$job"}'
+    chosen = {"includeAll": True, "current": {"text": "All", "value": "$__all"}}
+    all_of = chosen | {"allValue": ".*"}
+    hidden = {"hide": 2, "multi": False, "regex": '/v="([^"]+)"/'}
+    jobs = "podgpu_build_info" if names == "native" else family
+    made = [
+        variable("cluster", f"label_values({jobs}, cluster)", **all_of),
+        variable("job", f"label_values({jobs}{{cluster=~\"$cluster\"}}, job)", **chosen),
+        variable("hostl", spelling_query(family, "hostname", "Hostname"), **hidden),
+        variable("hostname", f"label_values({facts}{here}, {host})", **({} if is_of_one_node else all_of)),
+        variable("model", f"label_values({facts}{here}, {model})", **all_of),
+        variable("nsl", spelling_query(family, "exported_namespace", "namespace"), **hidden),
+        variable("podl", spelling_query(family, "exported_pod", "pod"), **hidden),
+        variable("namespace", f"label_values({family}{here}, $nsl)", **all_of),
     ]
+    first = {"name": "datasource", "type": "datasource", "query": "prometheus", "hide": 0, "options": [], "refresh": 1, "regex": ""}
+    return [first] + [row for row in made if row["name"] in used]
 
 
 def thresholds(panel):
-    limits = [(panel[colour][1], colour, panel[colour][0]) for colour in ("amber", "red") if colour in panel]
-    shown = {"amber": "orange", "red": "red"}
-    if limits and limits[0][2] == "below":  # The worst colour first, each step until its own limit.
-        steps = [{"color": "red" if "red" in panel else "orange", "value": None}]
-        if "red" in panel and "amber" in panel:
-            steps.append({"color": "orange", "value": panel["red"][1]})
-        return steps + [{"color": "green", "value": max(limit for limit, _, _ in limits)}]
-    return [{"color": "green", "value": None}] + [{"color": shown[colour], "value": limit} for limit, colour, _ in sorted(limits)]
+    limits = [(panel[colour], COLOURS[colour]) for colour in ("amber", "red") if panel.get(colour)]
+    if limits and limits[0][0][0] == "outside":
+        (_, low, high), colour = limits[0]
+        return [{"color": colour, "value": None}, {"color": "green", "value": low}, {"color": colour, "value": high}]
+    if limits and limits[0][0][0] == "below":  # The worst colour first, each step until its own limit.
+        starts = [None] + sorted(limit for (_, limit), _ in limits)
+        return [{"color": colour, "value": start} for start, colour in zip(starts, [c for _, c in reversed(limits)] + ["green"])]
+    return [{"color": "green", "value": None}] + [{"color": colour, "value": limit} for (_, limit), colour in limits]
 
 
-def targets(panel, queries):
-    legend = panel.get("legend", "").replace("NS", "$nsl").replace("POD", "$podl")
+def targets(panel, names):
     return [
         {
             "refId": chr(ord("A") + index),
             "datasource": DATASOURCE,
-            "expr": query(text),
-            "legendFormat": legend.replace("$nsl", "${nsl}").replace("$podl", "${podl}") or "__auto",
+            "expr": text,
+            "legendFormat": legend or "__auto",
             "instant": panel["kind"] in INSTANT,
             "range": panel["kind"] not in INSTANT,
             "format": "table" if panel["kind"] == "table" else "time_series",
         }
-        for index, text in enumerate(queries)
+        for index, (text, legend) in enumerate(zip(queries(panel), legends(panel, names), strict=True))
     ]
 
 
-def panel_json(panel, queries, index):
+def panel_json(panel, names, index):
     custom = {"stacking": {"mode": "normal"}, "fillOpacity": 20} if panel["kind"] == "stacked" else {}
     return {
         "id": index + 1,
@@ -119,18 +180,18 @@ def panel_json(panel, queries, index):
             "overrides": [],
         },
         "options": {},
-        "targets": targets(panel, queries),
+        "targets": targets(panel, names),
     }
 
 
-def link(other):
+def link(other, suffix):
     """A link to another dashboard, with all fields that Grafana's types require."""
     return {
         "title": other,
         "type": "link",
         "icon": "dashboard",
         "tooltip": "",
-        "url": f"/d/podgpu-{other}",
+        "url": f"/d/podgpu-{other}{suffix}",
         "tags": [],
         "asDropdown": False,
         "targetBlank": False,
@@ -140,9 +201,10 @@ def link(other):
 
 
 def dashboard(row, names):
-    panels = [panel for panel in row["panels"] if names in panel]
     suffix = "" if names == "native" else "-dcgm"
-    others = [other["name"] for other in table() if other["name"] != row["name"]]
+    panels = [panel_json(panel, names, index) for index, panel in enumerate(panels_of(row, names))]
+    used = set(re.findall(r"\$\{?(\w+)", json.dumps(panels))) | {"cluster", "job"}
+    others = [other["name"] for other in table() if other["name"] != row["name"] and any(panels_of(other, names))]
     return {
         "uid": f"podgpu-{row['name']}{suffix}",
         "title": row["title"] + ("" if names == "native" else " (DCGM names)"),
@@ -154,27 +216,23 @@ def dashboard(row, names):
         "refresh": "30s",
         "time": {"from": "now-3h", "to": "now"},
         "timezone": "",
-        "templating": {"list": variables(names)},
+        "templating": {"list": variables(names, used, is_of_one_node=row["name"] == "node")},
         "annotations": {"list": []},
-        "links": [link(other) for other in (others if names == "native" else [])],
-        "panels": [panel_json(panel, panel[names], index) for index, panel in enumerate(panels)],
+        "links": [link(other, suffix) for other in others],
+        "panels": panels,
     }
-
-
-def has_dcgm(row):
-    return any("dcgm" in panel for panel in row["panels"])
 
 
 def all_of_them():
     """File name: the dashboard."""
-    made = {f"{row['name']}.json": dashboard(row, "native") for row in table()}
-    return made | {f"{row['name']}-dcgm.json": dashboard(row, "dcgm") for row in table() if has_dcgm(row)}
-
-
-def made_files(documented):
-    texts = {name: json.dumps(content, indent=1, ensure_ascii=False) + "\n" for name, content in all_of_them().items()}
-    made = places.with_copies("dashboards", texts)
-    if documented is not None:
-        page = places.text(places.SOURCE / "docs/dashboards.md")
-        made["docs/dashboards.md"] = places.between(page, "panels", documented)
+    made = {}
+    for names, suffix in (("native", ""), ("dcgm", "-dcgm")):
+        made |= {f"{row['name']}{suffix}.json": dashboard(row, names) for row in table() if any(panels_of(row, names))}
     return made
+
+
+def made_files():
+    """Path below the source folder: its content. The chart has copies: Helm reads no file outside of it."""
+    texts = {name: json.dumps(content, indent=1, ensure_ascii=False) + "\n" for name, content in all_of_them().items()}
+    folders = ("deploy/dashboards", "deploy/helm/podgpu/files/dashboards")
+    return {f"{folder}/{name}": text for folder in folders for name, text in texts.items()}

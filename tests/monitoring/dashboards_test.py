@@ -15,33 +15,30 @@ import histories
 import places
 from prometheus import Prometheus
 
-SPELLINGS = {"plain": ("namespace", "pod"), "exported": ("exported_namespace", "exported_pod")}
+# Labels as Prometheus may store them.
+SPELLINGS = {
+    "plain": {"nsl": "namespace", "podl": "pod", "hostl": "Hostname"},
+    "exported": {"nsl": "exported_namespace", "podl": "exported_pod", "hostl": "hostname"},
+}
 NAMES = ("native", "dcgm")
+PAGE = "docs/dashboards.md"
 # Grafana's ids of units that the panels use.
 UNITS = {"none", "percent", "percentunit", "watt", "bytes", "celsius", "h", "kwatth", "s", "dateTimeAsIso", "cps"}
 APPORTIONED = re.compile(r'method!="exclusive"')
 COMPATIBLE = yaml.safe_load(places.text(places.SOURCE / "tests/monitoring/compatible.yaml"))
 
 
+# What the variables are in a dashboard that shows everything.
+ALL = {"cluster": ".*", "job": "podgpu", "hostname": ".*", "model": ".*", "namespace": ".*"}
+
+
 def scenario_of(panel, names):
-    name = panel.get(f"{names}_in", panel["in"])
-    return "demo-devices" if names == "dcgm" and name == "demo" else name
+    return "demo-devices" if names == "dcgm" and panel["in"] == "demo" else panel["in"]
 
 
-def runnable(expr, minutes, spelling):
-    namespace, pod = SPELLINGS[spelling]
-    values = {
-        "$__rate_interval": "2m",
-        "$__range": f"{minutes}m",
-        "$nsl": namespace,
-        "$podl": pod,
-        "$hostname": ".*",
-        "$model": ".*",
-        "$job": ".*",
-    }
-    for name, value in values.items():
-        expr = expr.replace(name, value)
-    return expr
+def runnable(expr, minutes, spelling, chosen=ALL):
+    values = chosen | {"__rate_interval": "2m", "__range": f"{minutes}m"} | SPELLINGS[spelling]
+    return re.sub(r"\$\{?(\w+)\}?", lambda match: values[match[1]], expr)
 
 
 def minutes_of(name):
@@ -51,8 +48,8 @@ def minutes_of(name):
 class Dashboards(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        wanted = {scenario_of(panel, names) for row in dashboards.table() for panel in row["panels"] for names in NAMES}
-        wanted |= {row["in"] for row in COMPATIBLE["queries"]}
+        wanted = {scenario_of(panel, names) for _, names, panel in cls.panels()}
+        wanted |= {row[key] for row in COMPATIBLE["queries"] for key in ("in", "not_in") if key in row}
         cls.servers = {spelling: Prometheus(sorted(wanted), spelling) for spelling in SPELLINGS}
 
     @classmethod
@@ -60,50 +57,76 @@ class Dashboards(unittest.TestCase):
         for server in cls.servers.values():
             server.close()
 
+    @staticmethod
+    def panels():
+        for row in dashboards.table():
+            for names in NAMES:
+                for panel in dashboards.panels_of(row, names):
+                    yield row, names, panel
+
+    def rows(self, panel, names, chosen=ALL):
+        """The rows of each query of a panel, by spelling."""
+        scenario = scenario_of(panel, names)
+        for text in dashboards.queries(panel):
+            yield {
+                spelling: server.rows(scenario, runnable(text, minutes_of(scenario), spelling, chosen))
+                for spelling, server in self.servers.items()
+            }
+
     def counts(self, panel, names):
         """Rows of each query of a panel; the same in both spellings."""
         found = []
-        scenario = scenario_of(panel, names)
-        for text in panel[names]:
-            counts = set()
-            for spelling, server in self.servers.items():
-                expr = runnable(dashboards.query(text), minutes_of(scenario), spelling)
-                counts.add(len(server.rows(scenario, expr)))
+        for of_spelling in self.rows(panel, names):
+            counts = {len(rows) for rows in of_spelling.values()}
             self.assertEqual(len(counts), 1, f"{panel['title']}, {names}: the spellings differ: {counts}")
             found.append(counts.pop())
         return found
 
-    def test_each_panel_has_rows_and_files_are_those_of_the_table(self):
-        lines = ["| dashboard | panel | scenario | rows | rows with DCGM's names |", "|---|---|---|---|---|"]
-        for row in dashboards.table():
-            for panel in row["panels"]:
-                counted = {names: self.counts(panel, names) for names in NAMES if names in panel}
-                for names, counts in counted.items():
-                    self.assertGreater(min(counts), 0, f"{row['name']}: {panel['title']}, {names}")
-                words = [", ".join(map(str, counted.get(names, ["-"]))) for names in NAMES]
-                lines.append(f"| {row['name']} | {panel['title']} | `{panel['in']}` | {words[0]} | {words[1]} |")
-        made = dashboards.made_files("\n".join(lines) + "\n")
-        self.assertEqual(places.differing(made), [], "PODGPU_UPDATE_GOLDEN=1 makes them again")
-        self.assertEqual(places.strangers(made, ("deploy/dashboards", "deploy/helm/podgpu/files/dashboards")), [])
+    def test_each_panel_has_the_rows_that_its_page_tells(self):
+        lines = ["| dashboard | panel | scenario | rows |", "|---|---|---|---|"]
+        for row, names, panel in self.panels():
+            counts = self.counts(panel, names)
+            self.assertGreater(min(counts), 0, f"{row['name']}: {panel['title']}, {names}")
+            dashboard = row["name"] + ("-dcgm" if names == "dcgm" else "")
+            lines.append(f"| {dashboard} | {panel['title']} | `{scenario_of(panel, names)}` | {', '.join(map(str, counts))} |")
+        page = places.between(places.text(places.SOURCE / PAGE), "panels", "\n".join(lines) + "\n")
+        self.assertEqual(places.differing({PAGE: page}), [], "PODGPU_UPDATE_GOLDEN=1 makes it again")
+
+    def test_each_variable_selects(self):
+        for row, names, panel in self.panels():
+            text = " ".join(dashboards.queries(panel))
+            for name in ALL:
+                if f"${name}" in text:
+                    for of_spelling in self.rows(panel, names, ALL | {name: "another"}):
+                        where = f"{row['name']}: {panel['title']}, {names}: ${name}"
+                        self.assertEqual(list(of_spelling.values()), [[], []], where)
+
+    def test_each_label_of_a_legend_is_in_a_row(self):
+        for row, names, panel in self.panels():
+            for legend, of_spelling in zip(dashboards.legends(panel, names), self.rows(panel, names), strict=True):
+                for spelling, rows in of_spelling.items():
+                    labels = {label for found in rows for label, value in found["metric"].items() if value}
+                    wanted = set(re.findall(r"\{\{(\w+)\}\}", runnable(legend, 0, spelling)))
+                    self.assertLessEqual(wanted, labels, f"{row['name']}: {panel['title']}, {names}")
 
     def test_the_spelling_of_labels_is_found(self):
-        for spelling, server in self.servers.items():
-            for label, expected in zip(("namespace", "pod"), SPELLINGS[spelling]):
-                for family in dashboards.FAMILIES.values():
-                    inner = re.fullmatch(r"query_result\((.*)\)", dashboards.spelling_query(label, family)).group(1)
+        for names, found in (("native", ("nsl", "podl")), ("dcgm", ("nsl", "podl", "hostl"))):
+            for variable in dashboards.variables(names, found, is_of_one_node=False)[1:]:
+                inner = re.fullmatch(r"query_result\((.*)\)", variable["definition"]).group(1)
+                for spelling, server in self.servers.items():
                     rows = server.at_end("demo-devices", inner)
-                    self.assertEqual([row["metric"]["v"] for row in rows], [expected])
+                    self.assertEqual([row["metric"]["v"] for row in rows], [SPELLINGS[spelling][variable["name"]]])
 
     def test_energy_by_method_adds_up(self):
-        panel = next(p for row in dashboards.table() for p in row["panels"] if p["title"] == "Energy adds up to the devices")
+        panel = next(panel for _, _, panel in self.panels() if panel["title"] == "Energy adds up to the devices")
         for spelling, server in self.servers.items():
-            rows = server.at_end("demo", runnable(dashboards.query(panel["native"][0]), minutes_of("demo") - 2, spelling))
+            rows = server.at_end("demo", runnable(dashboards.queries(panel)[0], minutes_of("demo") - 2, spelling))
             self.assertAlmostEqual(float(rows[0]["value"][1]), 1.0, delta=0.01)
 
     def test_queries_of_the_guide_to_autoscaling_have_values(self):
         block = re.search(r"```promql\n(.*?)```", places.text(places.SOURCE / "docs/autoscaling.md"), re.S).group(1)
         for spelling, server in self.servers.items():
-            words = dict(zip(SPELLINGS["plain"], SPELLINGS[spelling]))
+            words = {"namespace": SPELLINGS[spelling]["nsl"], "pod": SPELLINGS[spelling]["podl"]}
             found = []
             for query in block.split("\n\n"):
                 rows = server.at_end("demo", re.sub(r"\b(namespace|pod)\b", lambda match: words[match.group()], query))
@@ -121,10 +144,18 @@ class Dashboards(unittest.TestCase):
         for query in COMPATIBLE["queries"]:
             for spelling, server in self.servers.items():
                 expr = re.sub(r"\$(instance|gpu|hostname)", ".*", query["expr"])
-                self.assertTrue(server.rows(query["in"], expr), f"{query['from']}, {spelling}: {expr}")
+                where = f"{query['from']}, {spelling}: {expr}"
+                self.assertTrue(server.rows(query["in"], expr), where)
+                if "not_in" in query:
+                    self.assertEqual(server.rows(query["not_in"], expr), [], where)
 
 
-class Json(unittest.TestCase):
+class Files(unittest.TestCase):
+    def test_are_those_of_the_table(self):
+        made = dashboards.made_files()
+        self.assertEqual(places.differing(made), [], "PODGPU_UPDATE_GOLDEN=1 makes them again")
+        self.assertEqual(places.strangers(made, ("deploy/dashboards", "deploy/helm/podgpu/files/dashboards")), [])
+
     def each(self):
         for name in dashboards.all_of_them():
             yield name, json.loads(places.text(places.SOURCE / "deploy/dashboards" / name))

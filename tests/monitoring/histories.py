@@ -65,8 +65,9 @@ def repeated(page, minutes):
 
 
 def renamed(labels):
-    """The labels of a series as Prometheus stores them without honor_labels."""
-    return {("exported_" + key if key in POD_OF_PODGPU else key): value for key, value in labels.items()} | POD_OF_PODGPU
+    """The labels of a series as Prometheus stores them without honor_labels, of an exporter that writes "hostname" in DCGM's rows."""
+    exported = {key: "exported_" + key for key in POD_OF_PODGPU} | {"Hostname": "hostname"}
+    return {exported.get(key, key): value for key, value in labels.items()} | POD_OF_PODGPU
 
 
 def written(name, labels):

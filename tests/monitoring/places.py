@@ -21,12 +21,6 @@ def between(document, name, content):
     return re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: begin + content + end, document, flags=re.S)
 
 
-def with_copies(folder, files):
-    """Path below the source folder: content, for the files of deploy/`folder` and their copies in the Helm chart."""
-    roots = ("deploy", "deploy/helm/podgpu/files")
-    return {f"{root}/{folder}/{name}": content for root in roots for name, content in files.items()}
-
-
 def strangers(made, folders):
     """The files of these folders that are not made, such as those of a dashboard that was removed; tables are by hand."""
     found = [file.relative_to(SOURCE).as_posix() for folder in folders for file in (SOURCE / folder).iterdir()]

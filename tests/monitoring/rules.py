@@ -1,9 +1,11 @@
 """The rules that deploy/rules/table.yaml describes, as the files that Prometheus and the reader get."""
 
+import functools
 import re
 
 import yaml
 
+import histories
 import places
 
 GROUPS = {"podgpu.recording": "records", "podgpu.alerts": "alerts", "podgpu.alerts.dcgm": "dcgm"}
@@ -13,6 +15,7 @@ RUNBOOK = "docs/operations.md#"
 HEADER = "# Made from deploy/rules/table.yaml by tests/monitoring/rules_test.py with PODGPU_UPDATE_GOLDEN=1; change the table.\n"
 
 
+@functools.cache
 def table():
     return yaml.safe_load(places.text(places.SOURCE / "deploy/rules/table.yaml"))
 
@@ -49,10 +52,6 @@ def expanded(expr):
     return expr
 
 
-def threshold_in(rule, expr):
-    return expr.replace("THRESHOLD", str(rule.get("threshold", "")))
-
-
 def annotation(text):
     for word, replacement in TEXTS:
         text = text.replace(word, replacement)
@@ -81,17 +80,23 @@ def dump(data):
     return HEADER + yaml.safe_dump(data, sort_keys=False, width=10000)
 
 
-def groups(only=tuple(GROUPS)):
+def with_threshold(rule):
+    made = alert(rule)
+    return made | {"expr": made["expr"].replace("THRESHOLD", str(rule.get("threshold")))}
+
+
+def for_chart(rule):
+    """The rule with its threshold beside it, which the chart's values can change."""
+    return alert(rule) | ({"threshold": rule["threshold"]} if "threshold" in rule else {})
+
+
+def groups(only=tuple(GROUPS), alert_of=with_threshold):
     found = []
     for name in only:
-        rules = []
-        for rule in table()[GROUPS[name]]:
-            if "record" in rule:
-                rules.append({"record": rule["record"], "expr": expanded(rule["expr"])})
-            else:
-                made = alert(rule)
-                made["expr"] = threshold_in(rule, made["expr"])
-                rules.append(made)
+        rules = [
+            alert_of(rule) if "alert" in rule else {"record": rule["record"], "expr": expanded(rule["expr"])}
+            for rule in table()[GROUPS[name]]
+        ]
         found.append({"name": name, "rules": rules})
     return {"groups": found}
 
@@ -110,14 +115,40 @@ def documented():
     return "\n".join(lines)
 
 
+def families(expr):
+    return set(re.findall(r"\b(?:podgpu|DCGM|process)_\w+|\bup\b", expr))
+
+
+def needed(rule):
+    """The views that an alert needs besides the default ones, by the table of docs/metrics.md."""
+    rows = re.findall(r"^\| `(podgpu_\w+)` \| ((?:`\w+` ?)+)\|", places.text(places.SOURCE / "docs/metrics.md"), re.M)
+    views = dict(rows)
+    lacking = {views[family] for family in families(rule["expr"]) if "`core`" not in views.get(family, "`core`")}
+    if any("`process`" in of_family for of_family in lacking):
+        return "`native`, `--process-metrics=on`"
+    return "`native`" if lacking else "-"
+
+
+def alert_table():
+    """Which alert fires in which scenario, and when."""
+    lines = ["| alert | severity | fires in | its condition is seen after | and fires after | needs |", "|---|---|---|---|---|---|"]
+    for row in table()["alerts"] + table()["dcgm"]:
+        found = [(scenario["name"], scenario["fires"][row["alert"]]) for scenario in histories.scenarios()["scenarios"] if row["alert"] in scenario["fires"]]
+        names, seen = (", ".join(map(str, column)) for column in zip(*((f"`{name}`", f"{after} s") for name, after in found)))
+        lines.append(f"| `{row['alert']}` | {row['severity']} | {names} | {seen} | {row['for']} | {needed(row)} |")
+    return "\n".join(lines) + "\n"
+
+
 def made_files():
-    """Path below the source folder: its content. The chart has copies: Helm reads no file outside of it."""
-    files = {
-        "podgpu.rules.yaml": dump(groups(("podgpu.recording", "podgpu.alerts"))),
-        "podgpu-dcgm.rules.yaml": dump(groups(("podgpu.alerts.dcgm",))),
-    }
-    return places.with_copies("rules", files) | {
+    """Path below the source folder: its content."""
+    files = {"podgpu.rules.yaml": ("podgpu.recording", "podgpu.alerts"), "podgpu-dcgm.rules.yaml": ("podgpu.alerts.dcgm",)}
+    made = {f"deploy/rules/{name}": dump(groups(only)) for name, only in files.items()}
+    made |= {f"deploy/helm/podgpu/files/rules/{name}": dump(groups(only, for_chart)) for name, only in files.items()}
+    return made | {
         "docs/operations.md": places.between(
             places.text(places.SOURCE / "docs/operations.md"), "alerts", documented()
+        ),
+        "docs/dashboards.md": places.between(
+            places.text(places.SOURCE / "docs/dashboards.md"), "scenarios", alert_table()
         ),
     }

@@ -30,11 +30,7 @@ def seconds(text):
 
 
 def families():
-    words = set()
-    for group in rules.groups()["groups"]:
-        for rule in group["rules"]:
-            words |= set(re.findall(r"\b(?:podgpu|DCGM|process)_\w+|\bup\b", rule["expr"]))
-    return words
+    return set().union(*(rules.families(rule["expr"]) for group in rules.groups()["groups"] for rule in group["rules"]))
 
 
 def promtool(tests, folder):
@@ -114,7 +110,7 @@ def parsed_alerts(output):
     return found
 
 
-class GeneratedFiles(unittest.TestCase):
+class Files(unittest.TestCase):
     def test_are_those_of_the_table(self):
         made = rules.made_files()
         self.assertEqual(places.differing(made), [], "PODGPU_UPDATE_GOLDEN=1 makes them again")
@@ -126,6 +122,8 @@ class GeneratedFiles(unittest.TestCase):
         for row in ALERTS.values():
             self.assertIn(rules.anchor(row), anchors)
 
+
+class Scenarios(unittest.TestCase):
     def test_pass_promtool(self):
         for name in ("podgpu.rules.yaml", "podgpu-dcgm.rules.yaml"):
             done = subprocess.run(
@@ -134,8 +132,6 @@ class GeneratedFiles(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout.decode())
             self.assertNotIn("duplicate", done.stdout.decode())
 
-
-class Scenarios(unittest.TestCase):
     def test_each_alert_fires_in_one(self):
         fires = {alert for row in histories.scenarios()["scenarios"] for alert in row["fires"]}
         self.assertEqual(set(ALERTS) - fires, set(), "alerts without a scenario")

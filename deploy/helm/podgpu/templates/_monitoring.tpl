@@ -57,6 +57,48 @@
 {{- toYaml $files -}}
 {{- end -}}
 
+{{/* The groups of these files, with what prometheusRule has for them, as a YAML list. */}}
+{{- define "podgpu.ruleGroups" -}}
+{{- $r := .Values.prometheusRule -}}
+{{- $groups := list -}}
+{{- $unknown := keys $r.alerts -}}
+{{- range $file := include "podgpu.ruleFiles" . | fromYamlArray -}}
+{{- range $group := ($.Files.Get $file | fromYaml).groups -}}
+{{- $rules := list -}}
+{{- range $rule := $group.rules -}}
+{{- $unknown = without $unknown ($rule.alert | default "") -}}
+{{- $own := get $r.alerts ($rule.alert | default "") | default dict -}}
+{{- if dig "enabled" true $own -}}{{- $rules = append $rules (include "podgpu.rule" (dict "rule" $rule "own" $own "runbook" $r.runbookUrl) | fromYaml) -}}{{- end -}}
+{{- end -}}
+{{- $_ := set $group "rules" $rules -}}
+{{- if $r.interval -}}{{- $_ := set $group "interval" $r.interval -}}{{- end -}}
+{{- $groups = append $groups $group -}}
+{{- end -}}
+{{- end -}}
+{{- if $unknown -}}
+{{- fail (printf "podgpu: prometheusRule.alerts has %s, which is no alert with prometheusRule.names=%s. docs/operations.md lists the alerts" ($unknown | sortAlpha | join ", ") $r.names) -}}
+{{- end -}}
+{{- toYaml $groups -}}
+{{- end -}}
+
+{{/* .rule with the values of .own, and links to .runbook. */}}
+{{- define "podgpu.rule" -}}
+{{- $rule := omit .rule "threshold" -}}
+{{- if hasKey .own "threshold" -}}
+{{- if not (hasKey .rule "threshold") -}}
+{{- fail (printf "podgpu: prometheusRule.alerts.%s.threshold has no effect: this alert has none. Remove it" $rule.alert) -}}
+{{- end -}}
+{{- $_ := set .rule "threshold" .own.threshold -}}
+{{- end -}}
+{{- $_ := set $rule "expr" (replace "THRESHOLD" (toString .rule.threshold) $rule.expr) -}}
+{{- if $rule.alert -}}
+{{- $_ := set $rule "for" (.own.for | default $rule.for) -}}
+{{- $_ := set $rule.labels "severity" (.own.severity | default $rule.labels.severity) -}}
+{{- $_ := set $rule.annotations "runbook_url" (replace "docs/operations.md" .runbook $rule.annotations.runbook_url) -}}
+{{- end -}}
+{{- toYaml $rule -}}
+{{- end -}}
+
 {{/* The dashboards that dashboards.names asks for, as a YAML list of files. */}}
 {{- define "podgpu.dashboardFiles" -}}
 {{- $names := .Values.dashboards.names -}}
