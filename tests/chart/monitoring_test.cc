@@ -58,13 +58,28 @@ bool IsSame(const YAML::Node& one, const YAML::Node& other) {
   return !one.IsScalar() || one.Scalar() == other.Scalar();
 }
 
-// Reads the groups of some of the files, one after the other.
+// The rule of an alert; undefined if the groups have none.
+YAML::Node RuleOf(const YAML::Node& groups, const std::string& alert) {
+  for (const YAML::Node& group : groups) {
+    for (const YAML::Node& rule : group["rules"]) {
+      if (TextAt(rule, "alert") == alert) {
+        return rule;
+      }
+    }
+  }
+  return YAML::Node(YAML::NodeType::Undefined);
+}
+
+// Reads the groups of some of the files, one after the other, with the job of the release.
 YAML::Node GroupsOf(const std::vector<std::string>& names) {
   YAML::Node groups(YAML::NodeType::Sequence);
   for (const std::string& name : names) {
     for (const YAML::Node& group : YAML::Load(Rules().at(name))["groups"]) {
       groups.push_back(group);
     }
+  }
+  if (YAML::Node down = RuleOf(groups, "PodGPUExporterDown"); down.IsDefined()) {
+    down["expr"] = "up{job=~\"(gpu/)?podgpu\"} == 0";
   }
   return groups;
 }
@@ -100,31 +115,19 @@ TEST(ChartRules, AreThoseOfTheFiles) {
   EXPECT_FALSE(IsSame(RuleSpec("")["groups"], GroupsOf({dcgm})));
 }
 
-// The rule of an alert; undefined if the groups have none.
-YAML::Node RuleOf(const YAML::Node& spec, const std::string& alert) {
-  for (const YAML::Node& group : spec["groups"]) {
-    for (const YAML::Node& rule : group["rules"]) {
-      if (TextAt(rule, "alert") == alert) {
-        return rule;
-      }
-    }
-  }
-  return YAML::Node(YAML::NodeType::Undefined);
-}
-
 TEST(ChartRules, HaveTheValuesOfTheirAlerts) {
-  const YAML::Node spec = RuleSpec(
+  const YAML::Node groups = RuleSpec(
       ",prometheusRule.runbookUrl=https://docs.example/gpus,"
       "prometheusRule.alerts.PodGPUDataStale.threshold=0,prometheusRule.alerts.PodGPUHot.for=1m,"
       "prometheusRule.alerts.PodGPUHot.severity=page,"
-      "prometheusRule.alerts.PodGPUXidApplication.enabled=false");
-  EXPECT_EQ(TextAt(RuleOf(spec, "PodGPUDataStale"), "expr"), "podgpu_sample_age_seconds > 0");
-  EXPECT_EQ(TextAt(RuleOf(spec, "PodGPUDataStale"), "for"), "2m");
-  const YAML::Node hot = RuleOf(spec, "PodGPUHot");
+      "prometheusRule.alerts.PodGPUXidApplication.enabled=false")["groups"];
+  EXPECT_EQ(TextAt(RuleOf(groups, "PodGPUDataStale"), "expr"), "podgpu_sample_age_seconds > 0");
+  EXPECT_EQ(TextAt(RuleOf(groups, "PodGPUDataStale"), "for"), "2m");
+  const YAML::Node hot = RuleOf(groups, "PodGPUHot");
   EXPECT_EQ(TextAt(hot, "for"), "1m");
   EXPECT_EQ(TextAt(hot, "labels/severity"), "page");
   EXPECT_EQ(TextAt(hot, "annotations/runbook_url"), "https://docs.example/gpus#podgpuhot");
-  EXPECT_FALSE(RuleOf(spec, "PodGPUXidApplication").IsDefined());
+  EXPECT_FALSE(RuleOf(groups, "PodGPUXidApplication").IsDefined());
 }
 
 TEST(ChartRules, HaveTheIntervalOfTheValues) {
@@ -167,12 +170,15 @@ TEST(ChartRules, AreMadeOnlyWhereTheClusterHasTheKind) {
 
 // The job of the pods is the name of their Service, which an upgrade keeps.
 TEST(ChartRules, FindTheJobOfEachRelease) {
-  const std::string expr = TextAt(RuleSpec(""), "groups/1/rules/0/expr");
-  std::string job;
-  ASSERT_TRUE(RE2::FullMatch(expr, "up\\{job=~\"(.*)\"\\} == 0", &job)) << expr;
   for (const char* const release : {"podgpu", "gpus", "dcgm-exporter", "old-dcgm-exporter"}) {
-    const std::string service = Rendering({}, release).Text("Service", "metadata/name");
+    const Rendering rendering({"--set", "prometheusRule.enabled=true"}, release);
+    const std::string service = rendering.Text("Service", "metadata/name");
+    const std::string expr = rendering.Text("PrometheusRule", "spec/groups/1/rules/0/expr");
+    std::string job;
+    ASSERT_TRUE(RE2::FullMatch(expr, "up\\{job=~\"(.*)\"\\} == 0", &job)) << expr;
     EXPECT_TRUE(RE2::FullMatch(service, job)) << service;
+    EXPECT_TRUE(RE2::FullMatch("gpu/" + service, job)) << service;
+    EXPECT_FALSE(RE2::FullMatch(service + "-cluster", job)) << service;
   }
 }
 

@@ -9,11 +9,21 @@ import yaml
 import places
 
 FACTS = 'podgpu_gpu_info{hostname=~"$hostname", model=~"$model"}'
+# One sample an hour is enough to know which GPUs a long range had; all samples of a month would be too many.
+FACTS_OF_RANGE = f"({FACTS} or last_over_time({FACTS}[$r:1h]))"
+
+
+def joined(facts):
+    """Adds the host name and the index of the GPU. A GPU has one row, even while two rows of facts differ."""
+    return f" * on (UUID) group_left (hostname, gpu) topk by (UUID) (1, max by (UUID, hostname, gpu) ({facts}))"
+
+
 # The notation of the table: first what holds further families, then words.
 JOINS = {
-    r" J\b": f" * on (UUID) group_left (hostname, gpu) max by (UUID, hostname, gpu) ({FACTS})",
+    r" J\b": joined(FACTS),
+    r" JHAD\b": joined(FACTS_OF_RANGE),
     r" HERE\b": f" and on (UUID) {FACTS}",
-    r" HAD\b": f" and on (UUID) last_over_time({FACTS}[$r])",
+    r" HAD\b": f" and on (UUID) {FACTS_OF_RANGE}",
 }
 WORDS = {
     r"\bGPU\b": "UUID, $hostl, gpu",
@@ -24,6 +34,7 @@ WORDS = {
 }
 SELECTOR = re.compile(r"\b((?:podgpu|DCGM|container|process)_\w+)(?:\{([^}]*)\})?")
 OF_PODS = ("podgpu_pod_gpu_", "podgpu_allocation_info", "container_")
+CHOSEN = 'cluster=~"$cluster", job=~"$job"'
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 TYPES = {
     "bars": "bargauge",
@@ -36,6 +47,7 @@ TYPES = {
 INSTANT = ("bars", "stat", "table")
 WIDTH, HEIGHT = 12, 8
 FAMILIES = {"native": "podgpu_allocation_info", "dcgm": "DCGM_FI_DEV_GPU_TEMP"}
+SUFFIXES = {"native": "", "dcgm": "-dcgm"}
 SCHEMA_VERSION = 38  # Grafana 10.
 COLOURS = {"amber": "orange", "red": "red"}
 
@@ -54,7 +66,9 @@ def panels_of(row, names):
 
 def matchers(family, panel):
     """The matchers of the dashboard's variables that the labels of this family allow."""
-    made = ['cluster=~"$cluster"', 'job=~"$job"']
+    made = ['cluster=~"$cluster"']
+    if not family.startswith("container_"):  # Their page is another job.
+        made.append('job=~"$job"')
     if family.startswith("DCGM_"):
         made += ['$hostl=~"$hostname"', 'modelName=~"$model"']
     names_pods = family.startswith("DCGM_") and re.search(r"\b(NS|POD)\b", " ".join(panel["queries"]))
@@ -88,8 +102,8 @@ def legends(panel, names):
 
 
 def spelling_query(family, spelling, otherwise):
-    """Gives `spelling` as the value of the label v if this Prometheus has rows of the family with that label."""
-    found = f'label_replace(count({family}{{{spelling}!=""}}), "v", "{spelling}", "", "")'
+    """Gives `spelling` as the value of the label v if rows of the family have that label."""
+    found = f'label_replace(count({family}{{{spelling}!="", {CHOSEN}}}), "v", "{spelling}", "", "")'
     return f'query_result({found} or on() label_replace(vector(0), "v", "{otherwise}", "", ""))'
 
 
@@ -116,7 +130,6 @@ def variables(names, used, is_of_one_node):
     family = FAMILIES[names]
     host, model = ("hostname", "model") if names == "native" else ("$hostl", "modelName")
     facts = "podgpu_gpu_info" if names == "native" else family
-    here = '{cluster=~"$cluster", job=~"$job"}'
     chosen = {"includeAll": True, "current": {"text": "All", "value": "$__all"}}
     all_of = chosen | {"allValue": ".*"}
     hidden = {"hide": 2, "multi": False, "regex": '/v="([^"]+)"/'}
@@ -125,17 +138,18 @@ def variables(names, used, is_of_one_node):
         variable("cluster", f"label_values({jobs}, cluster)", **all_of),
         variable("job", f"label_values({jobs}{{cluster=~\"$cluster\"}}, job)", **chosen),
         variable("hostl", spelling_query(family, "hostname", "Hostname"), **hidden),
-        variable("hostname", f"label_values({facts}{here}, {host})", **({} if is_of_one_node else all_of)),
-        variable("model", f"label_values({facts}{here}, {model})", **all_of),
+        variable("hostname", f"label_values({facts}{{{CHOSEN}}}, {host})", **({} if is_of_one_node else all_of)),
+        variable("model", f"label_values({facts}{{{CHOSEN}}}, {model})", **all_of),
         variable("nsl", spelling_query(family, "exported_namespace", "namespace"), **hidden),
         variable("podl", spelling_query(family, "exported_pod", "pod"), **hidden),
-        variable("namespace", f"label_values({family}{here}, $nsl)", **all_of),
+        variable("namespace", f"label_values({family}{{{CHOSEN}}}, $nsl)", **all_of),
     ]
     first = {"name": "datasource", "type": "datasource", "query": "prometheus", "hide": 0, "options": [], "refresh": 1, "regex": ""}
     return [first] + [row for row in made if row["name"] in used]
 
 
 def thresholds(panel):
+    """Grafana colours from the limit on, so "above 0" begins just above it."""
     limits = [(panel[colour], COLOURS[colour]) for colour in ("amber", "red") if panel.get(colour)]
     if limits and limits[0][0][0] == "outside":
         (_, low, high), colour = limits[0]
@@ -143,7 +157,7 @@ def thresholds(panel):
     if limits and limits[0][0][0] == "below":  # The worst colour first, each step until its own limit.
         starts = [None] + sorted(limit for (_, limit), _ in limits)
         return [{"color": colour, "value": start} for start, colour in zip(starts, [c for _, c in reversed(limits)] + ["green"])]
-    return [{"color": "green", "value": None}] + [{"color": colour, "value": limit} for (_, limit), colour in limits]
+    return [{"color": "green", "value": None}] + [{"color": colour, "value": limit or 1e-9} for (_, limit), colour in limits]
 
 
 def targets(panel, names):
@@ -161,8 +175,48 @@ def targets(panel, names):
     ]
 
 
+def node_link(suffix, hostname):
+    """The address of the dashboard of one node. It has no "All", so a link must not pass the host names of the others."""
+    chosen = "${datasource:queryparam}&${cluster:queryparam}&${job:queryparam}"
+    return f"/d/podgpu-node{suffix}?{chosen}" + (f"&var-hostname={hostname}" if hostname else "")
+
+
+def override(name, properties):
+    """Settings of the field with this name alone."""
+    return {"matcher": {"id": "byName", "options": name}, "properties": [{"id": key, "value": value} for key, value in properties.items()]}
+
+
+def look(panel, suffix):
+    """What makes a kind of panel readable: its options, the settings of its fields, and what differs for single fields."""
+    kind = panel["kind"]
+    steps = {"mode": "absolute", "steps": thresholds(panel)}
+    defaults = {"unit": panel["unit"], "noValue": "no rows: see docs/dashboards.md", "custom": {}, "thresholds": steps}
+    links = lambda hostname: [{"title": "Node", "url": node_link(suffix, hostname)}]
+    overrides = [
+        override(name, {"thresholds": {"mode": "absolute", "steps": [{"color": "green", "value": None}, {"color": colour, "value": 1}]}})
+        for name, colour in panel.get("colours", {}).items()
+    ]
+    options = {}
+    if kind in ("lines", "stacked"):
+        defaults["custom"] = {"thresholdsStyle": {"mode": "dashed" if len(steps["steps"]) > 1 else "off"}}
+        if "hostname" in str(panel["legend"]):
+            defaults["links"] = links("${__field.labels.hostname}")
+    if kind == "stacked":
+        defaults["custom"] |= {"stacking": {"mode": "normal"}, "fillOpacity": 20}
+    if kind == "bars":
+        options = {"orientation": "horizontal"}
+    if kind == "timeline":
+        options = {"showValue": "never"}
+        defaults["color"] = {"mode": "fixed", "fixedColor": "blue"}
+    if kind == "table":  # A unit of all fields would be that of labels, too: GPU 3 would be "3 s".
+        del defaults["unit"]
+        value = {"unit": panel["unit"], "thresholds": steps, "custom.cellOptions": {"type": "color-text"}}
+        overrides += [override("Value", value), override("Time", {"custom.hidden": True}), override("hostname", {"links": links("${__value.raw}")})]
+    return {"options": options, "fieldConfig": {"defaults": defaults, "overrides": overrides}}
+
+
 def panel_json(panel, names, index):
-    custom = {"stacking": {"mode": "normal"}, "fillOpacity": 20} if panel["kind"] == "stacked" else {}
+    suffix = SUFFIXES[names]
     return {
         "id": index + 1,
         "type": TYPES[panel["kind"]],
@@ -170,18 +224,8 @@ def panel_json(panel, names, index):
         "description": panel["says"],
         "datasource": DATASOURCE,
         "gridPos": {"h": HEIGHT, "w": WIDTH, "x": WIDTH * (index % 2), "y": HEIGHT * (index // 2)},
-        "fieldConfig": {
-            "defaults": {
-                "unit": panel["unit"],
-                "noValue": "no rows: see docs/dashboards.md",
-                "custom": custom,
-                "thresholds": {"mode": "absolute", "steps": thresholds(panel)},
-            },
-            "overrides": [],
-        },
-        "options": {},
         "targets": targets(panel, names),
-    }
+    } | look(panel, suffix)
 
 
 def link(other, suffix):
@@ -191,17 +235,17 @@ def link(other, suffix):
         "type": "link",
         "icon": "dashboard",
         "tooltip": "",
-        "url": f"/d/podgpu-{other}{suffix}",
+        "url": node_link(suffix, "") if other == "node" else f"/d/podgpu-{other}{suffix}",
         "tags": [],
         "asDropdown": False,
         "targetBlank": False,
-        "includeVars": True,
+        "includeVars": other != "node",
         "keepTime": True,
     }
 
 
 def dashboard(row, names):
-    suffix = "" if names == "native" else "-dcgm"
+    suffix = SUFFIXES[names]
     panels = [panel_json(panel, names, index) for index, panel in enumerate(panels_of(row, names))]
     used = set(re.findall(r"\$\{?(\w+)", json.dumps(panels))) | {"cluster", "job"}
     others = [other["name"] for other in table() if other["name"] != row["name"] and any(panels_of(other, names))]
@@ -213,7 +257,7 @@ def dashboard(row, names):
         "schemaVersion": SCHEMA_VERSION,
         "version": 1,
         "editable": True,
-        "refresh": "30s",
+        "refresh": row.get("refresh", "30s"),
         "time": {"from": "now-3h", "to": "now"},
         "timezone": "",
         "templating": {"list": variables(names, used, is_of_one_node=row["name"] == "node")},
@@ -226,7 +270,7 @@ def dashboard(row, names):
 def all_of_them():
     """File name: the dashboard."""
     made = {}
-    for names, suffix in (("native", ""), ("dcgm", "-dcgm")):
+    for names, suffix in SUFFIXES.items():
         made |= {f"{row['name']}{suffix}.json": dashboard(row, names) for row in table() if any(panels_of(row, names))}
     return made
 

@@ -114,7 +114,7 @@ class Dashboards(unittest.TestCase):
             for variable in dashboards.variables(names, found, is_of_one_node=False)[1:]:
                 inner = re.fullmatch(r"query_result\((.*)\)", variable["definition"]).group(1)
                 for spelling, server in self.servers.items():
-                    rows = server.at_end("demo-devices", inner)
+                    rows = server.at_end("demo-devices", runnable(inner, 0, spelling))
                     self.assertEqual([row["metric"]["v"] for row in rows], [SPELLINGS[spelling][variable["name"]]])
 
     def test_energy_by_method_adds_up(self):
@@ -170,7 +170,7 @@ class Files(unittest.TestCase):
 
     def test_uses_only_variables_that_it_has(self):
         for name, content in self.each():
-            known = {row["name"] for row in content["templating"]["list"]} | {"__rate_interval", "__range"}
+            known = {row["name"] for row in content["templating"]["list"]} | {"__rate_interval", "__range", "__field", "__value"}
             used = set(re.findall(r"\$\{?(\w+)", json.dumps(content["panels"])))
             self.assertEqual(used - known, set(), name)
 
@@ -178,7 +178,11 @@ class Files(unittest.TestCase):
         for name, content in self.each():
             for panel in content["panels"]:
                 where = f"{name}: {panel['title']}"
-                self.assertIn(panel["fieldConfig"]["defaults"]["unit"], UNITS, where)
+                of_value = [row["properties"] for row in panel["fieldConfig"]["overrides"] if row["matcher"]["options"] == "Value"]
+                units = [row["value"] for row in sum(of_value, []) if row["id"] == "unit"] or [panel["fieldConfig"]["defaults"].get("unit")]
+                self.assertEqual(len(units), 1, where)
+                self.assertIn(units[0], UNITS, where)
+                self.assertEqual("unit" in panel["fieldConfig"]["defaults"], panel["type"] != "table", f"{where}: labels have no unit")
                 self.assertRegex(panel["description"], r"^[A-Z].*\.$", where)
                 for target in [panel] + panel["targets"]:
                     self.assertEqual(target["datasource"]["uid"], "${datasource}", where)

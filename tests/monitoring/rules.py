@@ -41,7 +41,7 @@ def owner(inner):
 
 def held(family):
     renamed = family + '{exported_pod!=""}'
-    return f'({renamed} or ({family}{{pod!=""}} unless on () {renamed}))'
+    return f'({renamed} or ({family}{{pod!=""}} unless on (cluster, job) {renamed}))'
 
 
 def expanded(expr):
@@ -86,8 +86,10 @@ def with_threshold(rule):
 
 
 def for_chart(rule):
-    """The rule with its threshold beside it, which the chart's values can change."""
-    return alert(rule) | ({"threshold": rule["threshold"]} if "threshold" in rule else {})
+    """The rule with its threshold beside it, which the chart's values can change; the chart knows the job."""
+    made = alert(rule)
+    made["expr"] = re.sub(r'\{job=~[^}]*\}', '{job=~"JOB"}', made["expr"])
+    return made | ({"threshold": rule["threshold"]} if "threshold" in rule else {})
 
 
 def groups(only=tuple(GROUPS), alert_of=with_threshold):

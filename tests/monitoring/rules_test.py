@@ -76,7 +76,7 @@ def scenario_test(scenario, spelling, fired):
 
 
 # The labels that an aggregation leaves are the same in both spellings.
-AGGREGATED = ("PodGPUAllocatedIdle", "PodGPUDcgmAllocatedIdle", "PodGPUClusterNodesSilent")
+AGGREGATED = ("PodGPUAllocatedIdle", "PodGPUClusterNodesSilent", "PodGPUDcgmAllocatedIdle", "PodGPUDcgmRowRemapFailed", "PodGPUDcgmXid")
 
 
 def labels_of(labels, spelling, alert):
@@ -148,6 +148,12 @@ class Scenarios(unittest.TestCase):
         self.assertEqual(status, 0, output)
         for row in rows:
             self.assertEqual(set(fired.get(row["name"], {})), set(row["fires"]), row["name"])
+
+    def test_hold_where_no_history_leads(self):
+        tests = yaml.safe_load(places.text(places.SOURCE / "tests/monitoring/by_hand.yaml"))
+        with tempfile.TemporaryDirectory() as folder:
+            status, output = promtool(tests, folder)
+        self.assertEqual(status, 0, output)
 
     def test_have_summaries_with_place_and_device(self):
         for scenario, alerts in yaml.safe_load(places.text(FIRED)).items():

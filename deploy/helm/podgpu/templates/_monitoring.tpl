@@ -68,7 +68,7 @@
 {{- range $rule := $group.rules -}}
 {{- $unknown = without $unknown ($rule.alert | default "") -}}
 {{- $own := get $r.alerts ($rule.alert | default "") | default dict -}}
-{{- if dig "enabled" true $own -}}{{- $rules = append $rules (include "podgpu.rule" (dict "rule" $rule "own" $own "runbook" $r.runbookUrl) | fromYaml) -}}{{- end -}}
+{{- if dig "enabled" true $own -}}{{- $rules = append $rules (include "podgpu.rule" (dict "rule" $rule "own" $own "root" $) | fromYaml) -}}{{- end -}}
 {{- end -}}
 {{- $_ := set $group "rules" $rules -}}
 {{- if $r.interval -}}{{- $_ := set $group "interval" $r.interval -}}{{- end -}}
@@ -81,7 +81,7 @@
 {{- toYaml $groups -}}
 {{- end -}}
 
-{{/* .rule with the values of .own, and links to .runbook. */}}
+{{/* .rule with the values of .own. A PodMonitor's job is its namespace and name. */}}
 {{- define "podgpu.rule" -}}
 {{- $rule := omit .rule "threshold" -}}
 {{- if hasKey .own "threshold" -}}
@@ -90,11 +90,12 @@
 {{- end -}}
 {{- $_ := set .rule "threshold" .own.threshold -}}
 {{- end -}}
-{{- $_ := set $rule "expr" (replace "THRESHOLD" (toString .rule.threshold) $rule.expr) -}}
+{{- $job := printf "(%s/)?%s" (include "podgpu.namespace" .root) (include "podgpu.fullname" .root) -}}
+{{- $_ := set $rule "expr" (replace "THRESHOLD" (toString .rule.threshold) $rule.expr | replace "JOB" $job) -}}
 {{- if $rule.alert -}}
 {{- $_ := set $rule "for" (.own.for | default $rule.for) -}}
 {{- $_ := set $rule.labels "severity" (.own.severity | default $rule.labels.severity) -}}
-{{- $_ := set $rule.annotations "runbook_url" (replace "docs/operations.md" .runbook $rule.annotations.runbook_url) -}}
+{{- $_ := set $rule.annotations "runbook_url" (replace "docs/operations.md" .root.Values.prometheusRule.runbookUrl $rule.annotations.runbook_url) -}}
 {{- end -}}
 {{- toYaml $rule -}}
 {{- end -}}
