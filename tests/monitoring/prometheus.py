@@ -22,7 +22,7 @@ def free_port():
 
 
 class Prometheus:
-    def __init__(self, names, spelling):
+    def __init__(self, names=(), spelling="plain", config="global: {}\n", options=()):
         self.shifts = {name: index * APART_S for index, name in enumerate(names)}
         self.folder = tempfile.TemporaryDirectory()
         root = pathlib.Path(self.folder.name)
@@ -32,11 +32,11 @@ class Prometheus:
             words = ["tsdb", "create-blocks-from", "openmetrics", root / "history.om", root / "data"]
             done = subprocess.run([places.PROMETHEUS / "promtool"] + words, capture_output=True, check=False)
             assert done.returncode == 0, done.stderr.decode()
-        (root / "prometheus.yml").write_text("global: {}\n", encoding="utf-8")
+        (root / "prometheus.yml").write_text(config, encoding="utf-8")
         self.address = f"127.0.0.1:{free_port()}"
         self.process = subprocess.Popen(
             [places.PROMETHEUS / "prometheus", f"--config.file={root}/prometheus.yml", f"--storage.tsdb.path={root}/data",
-             "--storage.tsdb.retention.time=100y", f"--web.listen-address={self.address}"],
+             "--storage.tsdb.retention.time=100y", f"--web.listen-address={self.address}", *options],
             stderr=subprocess.PIPE)
         for line in self.process.stderr:
             if b"Server is ready" in line:
@@ -48,13 +48,16 @@ class Prometheus:
         self.process.communicate()
         self.folder.cleanup()
 
-    def ask(self, path, **arguments):
+    def data(self, path, **arguments):
         url = f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(arguments)}"
         try:
             with urllib.request.urlopen(url) as answer:
-                return json.load(answer)["data"]["result"]
+                return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{arguments}: {error.read().decode()}") from error
+
+    def ask(self, path, **arguments):
+        return self.data(path, **arguments)["result"]
 
     def times(self, name):
         scenario = next(row for row in histories.scenarios()["scenarios"] if row["name"] == name)
