@@ -1,9 +1,10 @@
-"""What the tests of our pages in a real browser share: a browser with its log, waits, colours and contrast.
+"""What the tests of our pages in a real browser share: a browser with its log, waits, colours, contrast and axe-core.
 
 A test class sets ROOT, the address of its page with a slash at the end.  Every wait is for a condition.
 """
 
 import json
+import pathlib
 import unittest
 
 from selenium import webdriver
@@ -15,6 +16,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 PATIENCE_S = 60
 SCHEMES = {"light": "rgb(255, 255, 255)", "dark": "rgb(16, 21, 27)"}
+COLOURS = ({"prefers_color_scheme": "light"}, {"prefers_color_scheme": "dark"}, {"forced_colors": "active"})
+AXE = pathlib.Path("build/tools/axe-core/node_modules/axe-core/axe.min.js")
 
 
 def start_browser():
@@ -84,6 +87,22 @@ class PageTest(unittest.TestCase):
     def emulate(self, **features):
         media = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+
+    def violations(self):
+        """What axe-core finds wrong with the page: a rule and an element each."""
+        if not AXE.exists():
+            self.fail(f"{AXE} is missing; `tools/setup \"\" check` fetches it with npm")
+        self.browser.execute_script(AXE.read_text())
+        passes, found = self.browser.execute_async_script(
+            """const done = arguments[0];
+            axe.run({rules: {'target-size': {enabled: true}}}).then(
+              (result) => done([
+                result.passes.length,
+                result.violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.html}`))]),
+              (error) => done([0, [String(error)]]));"""
+        )
+        self.assertGreater(passes + len(found), 10, "axe-core has looked at the page")
+        return found
 
     def asked(self):
         """The addresses that the page requested since the last call."""

@@ -231,7 +231,7 @@ function renderCounts() {
 function renderDetail() {
   const under = pointer === null || seen.view === 'table' ? -1 : map.at(pointer.x, pointer.y);
   const i = under < 0 ? map.cursor : under;
-  keepFocus(by('detail'), () => by('detail').replaceChildren(...(i < 0 ? [element('dd', 'Point at a GPU, or move to it with the arrow keys.')] :
+  keepFocus(by('detail'), () => by('detail').replaceChildren(...(i < 0 ? [element('dt', 'None selected'), element('dd', 'Point at a GPU, or move to it with the arrow keys.')] :
     [...facts(fleet, i).flatMap(([name, text]) => [element('dt', name), element('dd', text)]), ...linksOf(i)])));
 }
 
