@@ -50,6 +50,18 @@ size_t SequenceLength(std::string_view text) {
   return 0;
 }
 
+// Returns whether the byte is not a later byte of a UTF-8 sequence.
+bool BeginsLetter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
+
+std::string_view FirstLetters(std::string_view text, size_t count) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (BeginsLetter(text[i]) && count-- == 0) {
+      return text.substr(0, i);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string_view Trim(std::string_view text, std::string_view blanks) {
@@ -100,6 +112,31 @@ std::string NumberRanges(std::span<const uint32_t> numbers) {
     i = last + 1;
   }
   return text;
+}
+
+size_t LetterCount(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, BeginsLetter));
+}
+
+std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t hanging) {
+  std::vector<std::string> lines;
+  std::string line;
+  bool is_begun = false;
+  const auto room = [&] { return lines.empty() ? width : width - std::min(width - 1, hanging); };
+  for (std::string_view word : Split(text, ' ')) {
+    if (is_begun && LetterCount(line) + 1 + LetterCount(word) > room()) {
+      lines.push_back(std::move(line));
+      line.clear();
+      is_begun = false;
+    }
+    for (; !is_begun && LetterCount(word) > room(); word.remove_prefix(lines.back().size())) {
+      lines.emplace_back(FirstLetters(word, room()));
+    }
+    line += (is_begun ? " " : "") + std::string(word);
+    is_begun = true;
+  }
+  lines.push_back(std::move(line));
+  return lines;
 }
 
 std::optional<uint64_t> ParseDecimal(std::string_view text) {

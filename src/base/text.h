@@ -1,5 +1,5 @@
 // Small operations on text that several rooms need: trim, split, list, parse numbers, find the
-// nearest name, clean UTF-8.
+// nearest name, break into lines, clean UTF-8.
 //
 // Pure functions; they allocate only what they return. They know no format: exposition/ does the
 // escaping. Any thread.
@@ -29,6 +29,14 @@ std::string ListedFirst(std::span<const std::string> parts, size_t most);
 
 // Returns the numbers as ranges, for example "0-3,5"; `numbers` ascend.
 std::string NumberRanges(std::span<const uint32_t> numbers);
+
+// Returns the number of letters of UTF-8 text: its width on a terminal, for the letters of our
+// texts.
+size_t LetterCount(std::string_view text);
+
+// Breaks `text` at spaces into lines of at most `width` letters, and of at most `width - hanging`
+// after the first line, which the caller indents.  Cuts a word that is longer than a line.
+std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t hanging);
 
 // Parses the whole of `text` as a decimal number, or returns nothing.
 std::optional<uint64_t> ParseDecimal(std::string_view text);

@@ -33,6 +33,17 @@ TEST(Text, RangesJoinNeighbours) {
   EXPECT_EQ(NumberRanges(std::vector<uint32_t>{0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
 }
 
+TEST(Text, BreaksIntoLinesThatFit) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(Wrapped("", 8, 2), (Lines{""}));
+  EXPECT_EQ(Wrapped("one two three", 8, 2), (Lines{"one two", "three"}));
+  EXPECT_EQ(Wrapped("  one  two", 10, 0), (Lines{"  one  two"}));
+  EXPECT_EQ(Wrapped("one 123456789 two", 8, 2), (Lines{"one", "123456", "789", "two"}));
+  EXPECT_EQ(Wrapped("123456789 a", 4, 1), (Lines{"1234", "567", "89", "a"}));
+  EXPECT_EQ(Wrapped("\xC3\xA9\xC3\xA9\xC3\xA9 \xC3\xA9", 2, 0),
+            (Lines{"\xC3\xA9\xC3\xA9", "\xC3\xA9", "\xC3\xA9"}));
+}
+
 TEST(Text, ReadsWholeDecimalNumbersOnly) {
   EXPECT_EQ(ParseDecimal("0"), 0U);
   EXPECT_EQ(ParseDecimal("18446744073709551615"), ~uint64_t{0});

@@ -8,6 +8,7 @@
 
 #include "base/go_values.h"
 #include "base/text.h"
+#include "cluster/fleet_links.h"
 #include "exporter/routes.h"
 #include "http/listen.h"
 
@@ -183,6 +184,11 @@ std::vector<std::string>& ResourceNames(NodeCommand& command) {
 std::vector<std::string>& IgnoredPodPatterns(NodeCommand& command) {
   return command.ignored_pod_patterns;
 }
+Status SetFleetUrl(NodeCommand& command, std::string_view value) {
+  PODGPU_ASSIGN_OR_RETURN(command.exporter.fleet_url, ParseFleetLink(value));
+  return absl::OkStatus();
+}
+
 std::vector<std::string>& VisibleNamespaceNames(NodeCommand& command) {
   return command.exporter.visible.chosen;
 }
@@ -690,6 +696,11 @@ constexpr Flag kWeb[] = {
      "Namespaces whose pods are named on /, /explain and under /api/v1; of other namespaces they "
      "show only that pods exist. Without the flag, all are named. /metrics names all.",
      AddToList<VisibleNamespaceNames>, ClearList<VisibleNamespaceNames>},
+    {"fleet-url", "", "PODGPU_FLEET_URL", FlagKind::kString, "",
+     "Address of the fleet page (podgpu cluster), as a browser reaches it, such as "
+     "http://podgpu.example/. The page of this node links back to it; without the flag it has no "
+     "such link.",
+     SetFleetUrl},
 };
 
 constexpr Flag kCompatibility[] = {

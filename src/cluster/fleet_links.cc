@@ -44,7 +44,7 @@ StatusOr<std::string> ParseLink(std::string_view text, std::span<const std::stri
         "must have at most 1024 bytes, all of them ASCII, without blanks and quotes");
   }
   if (rest.find_first_of("{}") != std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrFormat("knows only %s", known));
+    return absl::InvalidArgumentError(absl::StrFormat("knows %s", known));
   }
   return std::string(text);
 }
@@ -52,13 +52,18 @@ StatusOr<std::string> ParseLink(std::string_view text, std::span<const std::stri
 }  // namespace
 
 StatusOr<std::string> ParseNodeLink(std::string_view text) {
-  return ParseLink(text, kNodePlaces, "{node}, which stands for the name of the node");
+  return ParseLink(text, kNodePlaces, "only {node}, which stands for the name of the node");
 }
 
 StatusOr<std::string> ParseDashboardLink(std::string_view text) {
-  return ParseLink(text, kDashboardPlaces,
-                   "{node}, {gpu} and {uuid}: the name of the node, the number of the GPU and its "
-                   "UUID");
+  return ParseLink(
+      text, kDashboardPlaces,
+      "only {node}, {gpu} and {uuid}: the name of the node, the number of the GPU and its "
+      "UUID");
+}
+
+StatusOr<std::string> ParseFleetLink(std::string_view text) {
+  return ParseLink(text, {}, "no names in braces");
 }
 
 }  // namespace podgpu

@@ -23,5 +23,7 @@ struct FleetLinks {
 // quotes and < >, and without braces except in the places.  The node's URL has only {node}.
 StatusOr<std::string> ParseNodeLink(std::string_view text);
 StatusOr<std::string> ParseDashboardLink(std::string_view text);
+// The same without places: the fleet page, to which the page of a node links back.
+StatusOr<std::string> ParseFleetLink(std::string_view text);
 
 }  // namespace podgpu

@@ -26,6 +26,12 @@ TEST(FleetLinks, OfADashboardHavePlacesOfAGpu) {
   EXPECT_FALSE(FleetLinks({.dashboard_url = "https://g/{gpu}"}).wants_uuids());
 }
 
+TEST(FleetLinks, BackToTheFleetPageHaveNoPlaces) {
+  EXPECT_EQ(ParseFleetLink("https://podgpu.example/?group=pool").value(),
+            "https://podgpu.example/?group=pool");
+  EXPECT_EQ(ParseFleetLink("https://{node}/").status().message(), "knows no names in braces");
+}
+
 TEST(FleetLinks, AreRefusedWithAReason) {
   const std::pair<std::string, std::string_view> rows[] = {
       {"javascript:alert(1)", "must be http://HOST/"},

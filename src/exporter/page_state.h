@@ -38,6 +38,7 @@ struct PageOptions {
   VcudaOptions vcuda = {};  // The page /metric; needs `processes`.
   // The node's name on that page and for the cluster role; empty: the hostname of the view.
   std::string node = {};
+  std::string fleet_url = {};  // Where the page of the node links back to; empty: no link.
 };
 
 struct PageState {

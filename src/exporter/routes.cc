@@ -24,6 +24,7 @@
 #include "ui/page_assets.h"
 #include "ui/responses.h"
 #include "ui/status_page.h"
+#include "ui/status_text.h"
 
 namespace podgpu {
 namespace {
@@ -341,14 +342,15 @@ bool IsOn(const Route& route, const PageOptions& options) {
 HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& request) {
   const std::shared_ptr<const NodeStatus> status =
       WithStatusFacts(context, [](NodeStatusPage& page, const NodeStatusFacts& facts) {
-        return page.Of(facts, {.history = true});
+        return page.Of(facts, {.processes = true, .history = true});
       });
   const auto now = context.clock.WallNow().time_since_epoch();
   StatusPageFacts facts{context.tick.options().view.hostname,
                         kVersion,
                         status.get(),
                         std::chrono::floor<std::chrono::milliseconds>(now).count(),
-                        {}};
+                        {},
+                        context.tick.options().fleet_url};
   for (const Route& route : kRoutes) {
     if (route.path != "/" && IsOn(route, context.tick.options())) {
       facts.paths.push_back(route.path);
@@ -357,8 +359,14 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& req
   // curl sends "Accept: */*" and gets text; a client without Accept gets HTML like a browser.
   const bool as_html =
       request.accept.empty() || request.accept.find("text/html") != std::string_view::npos;
+  if (!as_html) {
+    HttpResponse response = TextResponse(200, StatusText(facts));
+    AddHeader(response, "Vary", "Accept");
+    return response;
+  }
   HttpResponse response =
-      as_html ? HtmlResponse(RenderStatusPage(facts)) : TextResponse(200, StatusText(facts));
+      DocumentResponse(MakeDocument(RenderStatusPage(facts), "text/html; charset=utf-8"), request);
+  AddPagePolicy(response);
   AddHeader(response, "Vary", "Accept");
   return response;
 }

@@ -166,7 +166,7 @@ TEST_F(RoutesTest, ExplainsInHtmlTextAndJson) {
       {"/explain", "pod=ml/none", "*/*", 200, "text/plain; charset=utf-8", "gives no device to"},
       {"/api/v1/explain", "gpu=9", "", 404, "application/json", R"({"devices":[],"notes":["this)"},
       {"/api/v1/explain", "x=1", "", 400, "application/json", R"({"error":"there is no parameter)"},
-      {"/", "", "*/*", 200, "text/plain; charset=utf-8", "\nGPU 1             ok   "},
+      {"/", "", "*/*", 200, "text/plain; charset=utf-8", "\n1     ok   "},
       {"/", "", "text/html,*/*;q=0.8", 200, "text/html; charset=utf-8", "<h1>podgpu on n</h1>"},
       {"/", "", "", 200, "text/html; charset=utf-8", "<h1>podgpu on n</h1>"},
       {"/assets/node.js", "", "", 200, "text/javascript; charset=utf-8", "api/v1/status"},

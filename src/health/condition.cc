@@ -114,22 +114,19 @@ PartCondition JudgeClients(const ConditionBasis& basis) {
   return {"clients", PartState::kOk, "all clients are served. Refused since the start: " + refused};
 }
 
-// `naming_note`: not null if an environment variable or a permission that pod names need is
-// missing.
-PartCondition JudgeConfig(const ConfigNotes& config, const std::string* naming_note) {
+PartCondition JudgeConfig(const ConfigNotes& config) {
   std::string detail = absl::StrFormat("%d metrics of %s", config.metrics, config.counters);
   if (!config.refusal.empty()) {
     absl::StrAppendFormat(&detail, " as last accepted; the current content is refused: %s",
                           config.refusal);
     return {"config", PartState::kDegraded, std::move(detail)};
   }
-  const size_t count = config.warnings.size() + (naming_note != nullptr ? 1 : 0);
+  const size_t count = config.warnings.size();
   if (count == 0) {
     return {"config", PartState::kOk, std::move(detail)};
   }
-  absl::StrAppendFormat(
-      &detail, "; %d %s: %s", count, count == 1 ? "warning" : "warnings, the first",
-      config.warnings.empty() && naming_note != nullptr ? *naming_note : config.warnings.front());
+  absl::StrAppendFormat(&detail, "; %d %s: %s", count,
+                        count == 1 ? "warning" : "warnings, the first", config.warnings.front());
   return {"config", PartState::kDegraded, std::move(detail)};
 }
 
@@ -180,8 +177,8 @@ PartCondition JudgeFindings(const ConditionBasis& basis) {
 
 PartCondition JudgeProcesses(const ConditionBasis& basis) {
   PartCondition part{"processes", basis.processes->state, basis.processes->detail};
-  if (basis.naming_note != nullptr && part.state == PartState::kOk) {
-    part.state = PartState::kDegraded;
+  if (basis.naming_note != nullptr) {
+    part.state = part.state == PartState::kOk ? PartState::kDegraded : part.state;
     part.detail += "; " + *basis.naming_note;
   }
   return part;
@@ -329,7 +326,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
 Condition Judge(const ConditionBasis& basis) {
   Condition condition;
   condition.parts = {JudgeDriver(basis), JudgeKubelet(basis), JudgeClients(basis),
-                     JudgeConfig(*basis.config, basis.naming_note.get())};
+                     JudgeConfig(*basis.config)};
   if (basis.api_pods != nullptr) {
     condition.parts.push_back(JudgePodMetadata(basis));
   }

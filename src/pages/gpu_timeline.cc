@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::chrono::minutes kShownTime{5};
 constexpr std::chrono::milliseconds kShortestStep{1'000};
-constexpr size_t kMostGpus = kMaxJudgedGpus;
+constexpr size_t kMostGpus = 128;
+constexpr double kMemoryUnitMib = 16;
 // The same limit as for idle GPUs of the cluster role: housekeeping of the driver is not zero.
 constexpr double kIdleActivity = 0.01;
 constexpr double kPercents = 100;
@@ -28,11 +29,17 @@ std::optional<double> NumberAt(const Grid& grid, const std::optional<FieldRow>& 
   return value.number();
 }
 
-int8_t PercentOf(const std::optional<double>& part, const std::optional<double>& whole) {
-  if (!part || !whole || *whole <= 0) {
+int8_t PercentOf(const std::optional<double>& part, double whole) {
+  if (!part || whole <= 0) {
     return kNoSample;
   }
-  return static_cast<int8_t>(std::lround(std::clamp(*part / *whole, 0.0, 1.0) * kPercents));
+  return static_cast<int8_t>(std::lround(std::clamp(*part / whole, 0.0, 1.0) * kPercents));
+}
+
+// Returns a number in units of `unit`; `none` stands for a number that is absent.
+uint16_t InUnits(const std::optional<double>& number, double unit, uint16_t none) {
+  return number ? static_cast<uint16_t>(std::clamp(std::round(*number / unit), 0.0, none - 1.0))
+                : none;
 }
 
 // Returns a hash of the containers that hold a GPU or instances of it.
@@ -62,14 +69,15 @@ struct GpuTimeline::Rows {
       : sm(grid.RowOf(field_ids::kSmActivity)),
         engine(grid.RowOf(field_ids::kEngineActivity)),
         utilization(grid.RowOf(field_ids::kGpuUtilization)),
-        memory_total(grid.RowOf(field_ids::kMemoryTotal)),
         memory_used(grid.RowOf(field_ids::kMemoryUsed)),
         power(grid.RowOf(field_ids::kPower)),
+        memory_total(grid.RowOf(field_ids::kMemoryTotal)),
         power_limit(grid.RowOf(field_ids::kPowerLimit)),
-        xid(grid.RowOf(field_ids::kXid)) {}
+        xid(grid.RowOf(field_ids::kXid)),
+        energy(grid.RowOf(field_ids::kEnergy)) {}
 
-  std::optional<FieldRow> sm, engine, utilization, memory_total, memory_used, power, power_limit,
-      xid;
+  std::optional<FieldRow> sm, engine, utilization, memory_used, power, memory_total, power_limit,
+      xid, energy;
 
   // Returns the activity of a GPU or an instance, from 0 to 1.
   std::optional<double> ActivityOf(const Grid& grid, EntityId entity) const {
@@ -86,6 +94,7 @@ struct GpuTimeline::Rows {
 
 GpuTimeline::GpuTimeline(std::chrono::milliseconds period)
     : step_(std::max(period, kShortestStep)) {
+  static_assert(sizeof(Sample) == 6);  // docs/performance.md
   static_assert(sizeof(Sample) * kHistorySamples * kMostGpus <= size_t{256} * 1024);
 }
 
@@ -188,19 +197,18 @@ void GpuTimeline::TakeGrid(const Grid& grid, const Rows& rows, size_t gpu, WallT
     const std::optional<double> part = rows.ActivityOf(grid, entity);
     activity = part ? std::max(activity.value_or(0), *part) : activity;
     if (topology.entities[i].kind == EntityKind::kGpu && line.count > 0) {
-      std::optional<double> busy = NumberAt(grid, rows.sm, entity);
-      double whole = 1;
-      if (!busy) {
-        busy = NumberAt(grid, rows.utilization, entity);
-        whole = kPercents;
-      }
       line.ring[(line.next + kHistorySamples - 1) % kHistorySamples] = {
-          PercentOf(busy, whole),
-          PercentOf(NumberAt(grid, rows.memory_used, entity),
-                    NumberAt(grid, rows.memory_total, entity)),
-          PercentOf(NumberAt(grid, rows.power, entity), NumberAt(grid, rows.power_limit, entity))};
+          PercentOf(NumberAt(grid, rows.sm, entity), 1),
+          PercentOf(NumberAt(grid, rows.utilization, entity), kPercents),
+          InUnits(NumberAt(grid, rows.memory_used, entity), kMemoryUnitMib, Sample::kNone),
+          InUnits(NumberAt(grid, rows.power, entity), 1, Sample::kNone)};
+      line.memory_mib = NumberAt(grid, rows.memory_total, entity).value_or(line.memory_mib);
+      line.limit_watts = NumberAt(grid, rows.power_limit, entity).value_or(line.limit_watts);
       if (const auto xid = NumberAt(grid, rows.xid, entity); xid && *xid > 0) {
         line.last_xid = static_cast<int64_t>(*xid);
+      }
+      if (const auto counter_mj = NumberAt(grid, rows.energy, entity)) {
+        TakeEnergy(*counter_mj, line);
       }
     }
   }
@@ -215,6 +223,14 @@ void GpuTimeline::TakeGrid(const Grid& grid, const Rows& rows, size_t gpu, WallT
   }
 }
 
+// The counter begins again at 0 with the driver.
+void GpuTimeline::TakeEnergy(double counter_mj, Line& line) {
+  if (line.counter_mj && counter_mj > *line.counter_mj) {
+    line.drawn_mj += counter_mj - *line.counter_mj;
+  }
+  line.counter_mj = counter_mj;
+}
+
 const GpuTimeline::Line* GpuTimeline::Find(std::string_view uuid) const {
   const auto found =
       std::ranges::find_if(lines_, [&](const auto& line) { return line->uuid == uuid; });
@@ -224,12 +240,18 @@ const GpuTimeline::Line* GpuTimeline::Find(std::string_view uuid) const {
 GpuTimes GpuTimeline::TimesOf(std::string_view uuid) const {
   MutexLock lock(mutex_);
   const Line* const line = Find(uuid);
-  return line == nullptr
-             ? GpuTimes()
-             : GpuTimes{line->state_since, line->active_at, line->is_watched_since, line->last_xid};
+  if (line == nullptr) {
+    return {};
+  }
+  constexpr double kMillijoules = 1'000;
+  return {line->state_since, line->active_at, line->is_watched_since, line->last_xid,
+          line->counter_mj ? std::optional(line->drawn_mj / kMillijoules) : std::nullopt};
 }
 
 GpuSamples GpuTimeline::SamplesOf(std::string_view uuid) const {
+  const auto known = [](uint16_t number) {
+    return number == Sample::kNone ? std::nullopt : std::optional<double>(number);
+  };
   GpuSamples samples;
   MutexLock lock(mutex_);
   const Line* const line = Find(uuid);
@@ -240,8 +262,9 @@ GpuSamples GpuTimeline::SamplesOf(std::string_view uuid) const {
   for (size_t i = 0; i < count; ++i) {
     const Sample& sample = line->ring[(line->next + kHistorySamples - count + i) % kHistorySamples];
     samples.sm.push_back(sample.sm);
-    samples.memory.push_back(sample.memory);
-    samples.power.push_back(sample.power);
+    samples.utilization.push_back(sample.utilization);
+    samples.memory.push_back(PercentOf(known(sample.memory), line->memory_mib / kMemoryUnitMib));
+    samples.power.push_back(PercentOf(known(sample.watts), line->limit_watts));
   }
   return samples;
 }

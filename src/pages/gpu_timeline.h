@@ -1,5 +1,6 @@
-// What happened to each GPU in the last minutes: since when it is in its state, since when it does
-// nothing, its last XID, and samples of SM activity, memory and power.
+// What happened to each GPU: since when it is in its state, since when it does nothing, its last
+// XID, the energy that it has drawn, and samples of its activity, memory and power of the last
+// minutes.
 //
 // The tick adds one sample per reading, at most one per second.  The memory of a GPU is allocated
 // when the GPU is first seen; later ticks allocate nothing.  GPUs are identified by UUID, so a GPU
@@ -28,7 +29,7 @@ inline constexpr int8_t kNoSample = -1;
 
 // Percent of the whole, 0 to 100, or kNoSample; oldest first.
 struct GpuSamples {
-  std::vector<int8_t> sm, memory, power;
+  std::vector<int8_t> sm, utilization, memory, power;
 };
 
 struct GpuTimes {
@@ -38,6 +39,8 @@ struct GpuTimes {
   std::optional<WallTime> idle_since;
   bool idle_for_longer = false;  // `idle_since` is only when podgpu began to watch.
   std::optional<int64_t> last_xid;
+  // Energy drawn since the energy counter was first read; absent if it never was.
+  std::optional<double> energy_joules;
 };
 
 class GpuTimeline {
@@ -50,16 +53,20 @@ class GpuTimeline {
 
   // Any thread.  Both are empty for an unknown UUID.
   GpuTimes TimesOf(std::string_view uuid) const;
-  // The samples of the last five minutes.
+  // The samples of the last five minutes.  Those of memory and power are absent until the total
+  // memory and the power limit have been read.
   GpuSamples SamplesOf(std::string_view uuid) const;
 
   std::chrono::milliseconds step() const { return step_; }
 
  private:
+  // Numbers as they are read, since the tick reads their wholes only while someone looks.
   struct Sample {
+    static constexpr uint16_t kNone = 0xFFFF;
     int8_t sm = kNoSample;
-    int8_t memory = kNoSample;
-    int8_t power = kNoSample;
+    int8_t utilization = kNoSample;
+    uint16_t memory = kNone;  // In 16 MiB.
+    uint16_t watts = kNone;
   };
   struct Line {
     std::string uuid;
@@ -69,6 +76,9 @@ class GpuTimeline {
     bool is_watched_since = false;
     std::optional<size_t> holders;  // A hash of the containers that hold it.
     std::optional<int64_t> last_xid;
+    std::optional<double> counter_mj;  // The newest reading of the energy counter.
+    double drawn_mj = 0;
+    double memory_mib = 0, limit_watts = 0;  // The newest that are known; 0: none.
     std::array<Sample, kHistorySamples> ring{};
     size_t next = 0;
     size_t count = 0;
@@ -80,6 +90,7 @@ class GpuTimeline {
   void TakeHolders(const TickFacts& facts, WallTime now) PODGPU_REQUIRES(mutex_);
   void TakeGrid(const Grid& grid, const Rows& rows, size_t gpu, WallTime now, Line& line) const
       PODGPU_REQUIRES(mutex_);
+  static void TakeEnergy(double counter_mj, Line& line);
   size_t StepsUntil(Instant read_at) PODGPU_REQUIRES(mutex_);
   const Line* Find(std::string_view uuid) const PODGPU_REQUIRES(mutex_);
 

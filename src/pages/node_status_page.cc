@@ -17,8 +17,8 @@ void AddHistory(const GpuTimeline& timeline, NodeStatus& status) {
   status.history_step_ms = timeline.step().count();
   for (const StatusGpu& gpu : status.gpus) {
     GpuSamples samples = timeline.SamplesOf(gpu.uuid);
-    status.history.push_back(
-        {gpu.index, std::move(samples.sm), std::move(samples.memory), std::move(samples.power)});
+    status.history.push_back({gpu.index, std::move(samples.sm), std::move(samples.memory),
+                              std::move(samples.power), std::move(samples.utilization)});
   }
 }
 

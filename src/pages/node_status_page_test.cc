@@ -250,13 +250,14 @@ TEST_F(NodeStatusPageTest, Statement25KeepsIdentityAndReasonOfALostDevice) {
   Make();
   topology_.gpus[0].state = DeviceState::kLost;
   condition_.devices[0].state = "lost";
+  condition_.parts[0] = {"driver", PartState::kDegraded, "NVML: 2 GPUs; absent: GPU 0"};
   wall_ = WallTime(std::chrono::hours(500'000) + minutes(1) + seconds(7));
   now_ += minutes(1);
   NodeStatus status = Make({.processes = true});
   EXPECT_EQ(status.gpus[0].uuid, FakeDriver::Uuid(0));
   EXPECT_EQ(status.gpus[0].since_ms, ToMicroseconds(wall_) / 1000);
   EXPECT_EQ(status.gpus[0].memory_used_bytes, std::nullopt);
-  ASSERT_EQ(status.faults.size(), 1u);
+  ASSERT_EQ(status.faults.size(), 1u) << "the loss explains the driver's state";
   EXPECT_EQ(status.faults[0].text,
             "GPU 0 is lost since 08:01:07 UTC: XID 79, the driver no longer reaches it: it fell "
             "off the bus or was unbound");
@@ -265,6 +266,32 @@ TEST_F(NodeStatusPageTest, Statement25KeepsIdentityAndReasonOfALostDevice) {
   EXPECT_EQ(status.pods[0].pod, "train");
   EXPECT_EQ(status.pods[0].use, StatusUse()) << "no old number stands beside a lost device";
   EXPECT_TRUE(status.processes.empty());
+}
+
+// As in a pod without hostPID.
+TEST_F(NodeStatusPageTest, TheOnlyHolderHasTheWattsAlsoIfItsProcessCannotBeLookedUp) {
+  Hold(0, "ml", "train");
+  use_.is_known = true;
+  use_.uuids = {FakeDriver::Uuid(0), FakeDriver::Uuid(1)};
+  use_.processes = {ProcessOn(0, 7, 0, 30)};
+  use_.processes[0].name.clear();
+  NodeStatus status = Make();
+  EXPECT_TRUE(status.gpus[0].shares.empty());
+  ASSERT_FALSE(status.pods.empty());
+  EXPECT_EQ(status.pods[0].use.power_watts, status.gpus[0].power_watts);
+  use_.processes[0].name = "miner";
+  EXPECT_EQ(Make().gpus[0].shares.size(), 2u) << "the pod, and the rest";
+}
+
+TEST_F(NodeStatusPageTest, SaysWhySharersHaveNoFigures) {
+  Hold(0, "ml", "train");
+  Hold(0, "ml", "serve");
+  use_.is_known = true;
+  use_.uuids = {FakeDriver::Uuid(0), FakeDriver::Uuid(1)};
+  const NodeStatus status = Make();
+  ASSERT_FALSE(status.missing.empty());
+  EXPECT_EQ(status.missing[0].what, "figures of the owners that share a GPU");
+  EXPECT_EQ(status.missing[0].gpus, "0");
 }
 
 TEST_F(NodeStatusPageTest, ADegradedGpuIsAFaultWithTheCauseAndTheRemedyOfItsLoss) {
@@ -315,7 +342,7 @@ TEST_F(NodeStatusPageTest, AddsHistoryOnRequest) {
   const NodeStatus status = Make({.history = true});
   EXPECT_EQ(status.history_step_ms, 1000);
   ASSERT_EQ(status.history.size(), 2u);
-  EXPECT_EQ(status.history[0].sm, std::vector<int8_t>{0});
+  EXPECT_EQ(status.history[0].utilization, std::vector<int8_t>{0});
 }
 
 TEST_F(NodeStatusPageTest, TellsWhatAProcessDoes) {

@@ -166,6 +166,7 @@ StatusGpu MakeGpu(const NodeStatusFacts& facts, const ShownRows& rows, EntityId 
   AddHolders(facts, entity, made.holders, made.hidden_holders);
   if (!HasNoNumbers(made)) {
     rows.AddNumbers(entity, made);
+    made.energy_joules = times.energy_joules;
   }
   return made;
 }
@@ -318,11 +319,11 @@ void AddShares(const NodeStatusFacts& facts, const UseCopy& use, StatusGpu& gpu)
       shares.push_back({holder, {}, std::nullopt});
     }
   }
-  size_t processes_of_none = 0;
-  for (const CopiedProcess& process : use.processes) {
-    processes_of_none += device == process.key.device && process.pod == kNoPod ? 1U : 0U;
-  }
-  const size_t parties = shares.size() + gpu.hidden_holders + (processes_of_none > 0 ? 1U : 0U);
+  // A process without a name could not be looked up: it may well be the only holder's.
+  const bool has_outsider = std::ranges::any_of(use.processes, [&](const CopiedProcess& process) {
+    return device == process.key.device && process.pod == kNoPod && !process.name.empty();
+  });
+  const size_t parties = shares.size() + gpu.hidden_holders + (has_outsider ? 1U : 0U);
   if (parties < 2) {
     return;
   }
@@ -395,10 +396,10 @@ void AddDevices(const NodeStatusFacts& facts, const UseCopy& use, NodeStatus& st
 }
 
 std::vector<uint16_t> StatusFieldIds(bool profiling) {
-  std::vector<uint16_t> ids = {field_ids::kClockReasons,  field_ids::kXid,
-                               field_ids::kMemoryTotal,   field_ids::kMemoryUsed,
-                               field_ids::kRemapFailed,   field_ids::kRemapPending,
-                               field_ids::kEngineActivity};
+  std::vector<uint16_t> ids = {field_ids::kClockReasons,   field_ids::kXid,
+                               field_ids::kMemoryTotal,    field_ids::kMemoryUsed,
+                               field_ids::kRemapFailed,    field_ids::kRemapPending,
+                               field_ids::kEngineActivity, field_ids::kEnergy};
   for (const DeviceNumberRow& row : kDeviceNumbers) {
     ids.push_back(row.field_id);
   }

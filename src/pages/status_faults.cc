@@ -77,6 +77,17 @@ void AddGpuFaults(const NodeStatusFacts& facts, NodeStatus& status) {
   }
 }
 
+// Returns for example "; no values since 14:01:07 UTC".
+std::string SilenceOf(const NodeStatus& status) {
+  std::optional<int64_t> since_ms;
+  for (const StatusGpu& gpu : status.gpus) {
+    if (gpu.since_ms && gpu.state == DeviceStateName(DeviceState::kUnresponsive)) {
+      since_ms = std::min(since_ms.value_or(*gpu.since_ms), *gpu.since_ms);
+    }
+  }
+  return since_ms ? absl::StrFormat("; no values since %s UTC", TimeOfDay(*since_ms)) : "";
+}
+
 // Returns whether the part is a fault; the kubelet, for example, may be awaited without harm, and
 // so may the driver of a node that has no GPU.
 bool IsFault(const PartCondition& part, bool is_ready) {
@@ -131,42 +142,58 @@ MissingRows FindMissing(const Grid& grid, const NodeStatus& status) {
   return rows;
 }
 
-// Says why the owners of GPUs have no energy, and those of shared GPUs no figures at all.
-void AddMissingUse(const NodeStatusFacts& facts, const UseCopy& use, NodeStatus& status) {
-  std::vector<uint32_t> held;
-  for (const StatusGpu& gpu : status.gpus) {
-    if (IsAllocated(gpu) && !HasNoNumbers(gpu)) {
-      held.push_back(gpu.index);
-    }
-  }
-  if (use.is_known || held.empty()) {
-    return;
-  }
+// Returns whether owners share the GPU, and podgpu knows no figure of any of them.
+bool LacksSplit(const StatusGpu& gpu) {
+  return !gpu.shares.empty() && std::ranges::none_of(gpu.shares, [](const StatusShare& share) {
+    return share.holder && (share.use.power_watts || share.use.memory_bytes);
+  });
+}
+
+std::string WhyNoUse(const NodeStatusFacts& facts) {
   const auto& parts = facts.condition->parts;
   const auto processes = std::ranges::find(parts, "processes", &PartCondition::part);
-  status.missing.push_back(
-      {"energy of owners, and all figures of those that share a GPU", NumberRanges(held),
-       processes == parts.end() ? "processes are not read; --process-metrics=on reads them"
-                                : "processes: " + processes->detail,
-       ""});
+  if (processes == parts.end()) {
+    return "processes are not read; --process-metrics=on reads them";
+  }
+  return processes->state == PartState::kOk ? "no process on the GPU is known to be an owner's"
+                                            : "processes: " + processes->detail;
+}
+
+// Says why the owners of GPUs have no energy, and those of shared GPUs no figures at all.
+void AddMissingUse(const NodeStatusFacts& facts, const UseCopy& use, NodeStatus& status) {
+  std::vector<uint32_t> gpus;
+  for (const StatusGpu& gpu : status.gpus) {
+    if (IsAllocated(gpu) && !HasNoNumbers(gpu) && (!use.is_known || LacksSplit(gpu))) {
+      gpus.push_back(gpu.index);
+    }
+  }
+  if (!gpus.empty()) {
+    status.missing.push_back({use.is_known
+                                  ? "figures of the owners that share a GPU"
+                                  : "energy of owners, and all figures of those that share a GPU",
+                              NumberRanges(gpus), WhyNoUse(facts), ""});
+  }
 }
 
 }  // namespace
 
 void AddFaults(const NodeStatusFacts& facts, NodeStatus& status) {
   const std::vector<PartCondition>& parts = facts.condition->parts;
-  for (const PartCondition& part : parts) {
-    if (IsFault(part, facts.condition->ready)) {
-      const bool is_silent = part.part == "driver" && part.state == PartState::kUnresponsive;
-      status.faults.push_back(
-          {std::string(PartStateName(part.state)), std::nullopt, part.part + ": " + part.detail,
-           is_silent ? std::string(RemedyOf(DeviceState::kUnresponsive)) : part.remedy, ""});
-    }
-  }
-  // A fault of the source explains the state of all GPUs.
+  // A fault of the source explains the state of all GPUs, and a lost GPU that of the source.
   const PartState driver = parts.empty() ? PartState::kOk : parts.front().state;
   if (driver == PartState::kOk || driver == PartState::kDegraded) {
     AddGpuFaults(facts, status);
+  }
+  const bool has_lost = std::ranges::any_of(status.gpus, HasNoNumbers);
+  for (const PartCondition& part : parts) {
+    const bool is_explained = has_lost && part.part == "driver" && driver == PartState::kDegraded;
+    if (IsFault(part, facts.condition->ready) && !is_explained) {
+      const bool is_silent = part.part == "driver" && part.state == PartState::kUnresponsive;
+      status.faults.push_back(
+          {std::string(PartStateName(part.state)), std::nullopt,
+           part.part + ": " + part.detail + (is_silent ? SilenceOf(status) : ""),
+           is_silent ? std::string(RemedyOf(DeviceState::kUnresponsive)) : part.remedy, ""});
+    }
   }
   std::ranges::stable_sort(status.faults, {}, SeverityOf);
 }

@@ -83,7 +83,8 @@ StatusUse UseOfWhole(const NodeStatusFacts& facts, const UseCopy& use, const Sta
   });
   if (device && pod != use.pods.end()) {
     whole = UseOfPod(*pod, SplitOf(facts, use, gpu), gpu);
-  } else if (!use.is_known) {
+  }
+  if (!whole.power_watts) {
     whole.power_watts = gpu.power_watts;
   }
   whole.sm_ratio = gpu.sm_active_ratio ? gpu.sm_active_ratio : gpu.utilization_ratio;

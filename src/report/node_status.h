@@ -78,6 +78,7 @@ struct StatusGpu {
   std::optional<uint64_t> memory_used_bytes, memory_total_bytes;
   std::optional<double> temperature_celsius, slowdown_celsius;
   std::optional<double> power_watts, power_limit_watts;
+  std::optional<double> energy_joules;  // Since podgpu first read the energy counter.
   std::optional<double> sm_clock_mhz;
   std::vector<std::string> throttle_reasons;  // Names without prefix: "sw_thermal".
   std::optional<int64_t>
@@ -144,10 +145,12 @@ struct StatusSelf {
 };
 
 // The samples of the last minutes of one GPU, oldest first; -1: no sample.  Percent of the whole:
-// SM activity 0-100, memory of its total, power of its limit.
+// SM activity and utilization 0-100, memory of its total, power of its limit.  An older podgpu
+// sends no utilization.
 struct StatusHistory {
   uint32_t gpu = 0;
   std::vector<int8_t> sm, memory, power;
+  std::vector<int8_t> utilization = {};
   bool operator==(const StatusHistory&) const = default;
 };
 

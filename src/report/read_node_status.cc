@@ -151,7 +151,11 @@ class StatusReader {
       }
     }
     for (const StatusHistory& history : status.history) {
-      if (history.memory.size() != history.sm.size() || history.power.size() != history.sm.size()) {
+      const auto differs = [&history](const std::vector<int8_t>& list) {
+        return list.size() != history.sm.size();
+      };
+      if (differs(history.memory) || differs(history.power) ||
+          (!history.utilization.empty() && differs(history.utilization))) {
         Fail(absl::StrFormat("the lists of GPU %d in \"history\" differ in length", history.gpu));
       }
     }

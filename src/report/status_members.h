@@ -105,6 +105,7 @@ inline constexpr auto kStatusMembers<StatusGpu> = std::tuple(
     Member{"slowdown_celsius", &StatusGpu::slowdown_celsius, kOptional, kCelsiusRange},
     Member{"power_watts", &StatusGpu::power_watts, kOptional, kWattsRange},
     Member{"power_limit_watts", &StatusGpu::power_limit_watts, kOptional, kWattsRange},
+    Member{"energy_joules", &StatusGpu::energy_joules, kOptional, kJoulesRange},
     Member{"sm_clock_mhz", &StatusGpu::sm_clock_mhz, kOptional, kMegahertzRange},
     Member{"throttle_reasons", &StatusGpu::throttle_reasons, kOptional, kInstanceListRange},
     Member{"idle_since_ms", &StatusGpu::idle_since_ms},
@@ -153,6 +154,7 @@ template <>
 inline constexpr auto kStatusMembers<StatusHistory> =
     std::tuple(Member{"gpu", &StatusHistory::gpu, kRequired},
                Member{"sm", &StatusHistory::sm, kRequired, kSampleListRange},
+               Member{"utilization", &StatusHistory::utilization, kOptional, kSampleListRange},
                Member{"memory", &StatusHistory::memory, kRequired, kSampleListRange},
                Member{"power", &StatusHistory::power, kRequired, kSampleListRange});
 

@@ -149,9 +149,10 @@ std::string FaultText(const NodeStatus& status, const StatusFault& fault, int64_
   return fault.remedy.empty() ? text : text + " " + SentenceWords(fault.remedy);
 }
 
-std::string MissingText(const StatusMissing& missing) {
+std::string MissingText(const NodeStatus& status, const StatusMissing& missing) {
   return absl::StrFormat("not shown: %s%s%s: %s", missing.what,
-                         missing.gpus.empty() ? "" : ", GPU ", missing.gpus, missing.reason);
+                         missing.gpus.empty() ? "" : ", GPU ", missing.gpus,
+                         ReasonWords(status, missing));
 }
 
 // The worst fault; without one, the first value that is missing.
@@ -164,8 +165,9 @@ std::string FootText(const NodeStatus& status, int64_t now_ms) {
     return FaultText(status, worst, now_ms) + more(status.faults.size()) +
            (worst.explain.empty() ? "" : "  (4 explains)");
   }
-  return status.missing.empty() ? ""
-                                : MissingText(status.missing.front()) + more(status.missing.size());
+  return status.missing.empty()
+             ? ""
+             : MissingText(status, status.missing.front()) + more(status.missing.size());
 }
 
 // Returns a line for each fault and each missing value; what the verdict of a node without GPUs
@@ -181,7 +183,7 @@ std::vector<std::string> AllNotes(const NodeStatus& status, int64_t now_ms) {
     }
   }
   for (const StatusMissing& missing : status.missing) {
-    notes.push_back(MissingText(missing));
+    notes.push_back(MissingText(status, missing));
   }
   return notes;
 }

@@ -81,6 +81,9 @@ GpuCell DrawPlot(const GpuContext& context) {
   if (context.is_instance || row == context.status.history.end() || step <= 0) {
     return {};  // The node keeps the samples of whole GPUs.
   }
+  const bool is_utilization =
+      HasResidencyAlone(context.status) && !row->utilization.empty();  // Not of an older podgpu.
+  const std::vector<int8_t>& samples = is_utilization ? row->utilization : row->sm;
   std::string text;
   constexpr double kPercent = 100;
   for (size_t cell = 0; cell < kPlotCells; ++cell) {
@@ -90,8 +93,8 @@ GpuCell DrawPlot(const GpuContext& context) {
     const int64_t last = std::max(first + 1, (until + kPlotCellMs) / step);
     double sum = 0;
     int count = 0;
-    for (int64_t back = first; back < last && back < std::ssize(row->sm); ++back) {
-      const int8_t sample = row->sm[row->sm.size() - 1 - static_cast<size_t>(back)];
+    for (int64_t back = first; back < last && back < std::ssize(samples); ++back) {
+      const int8_t sample = samples[samples.size() - 1 - static_cast<size_t>(back)];
       sum += std::max<int8_t>(sample, 0);
       count += sample >= 0 ? 1 : 0;
     }

@@ -71,24 +71,6 @@ const StatusGpu* GpuOf(const NodeStatus& status, uint32_t index) {
 
 }  // namespace
 
-std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t hanging) {
-  std::vector<std::string> lines;
-  std::string line;
-  bool is_begun = false;
-  for (const std::string_view word : Split(text, ' ')) {
-    const size_t room = lines.empty() ? width : width - std::min(width - 1, hanging);
-    if (is_begun && WidthOf(line) + 1 + WidthOf(word) > room) {
-      lines.push_back(std::move(line));
-      line = std::string(word);
-    } else {
-      line += (is_begun ? " " : "") + std::string(word);
-    }
-    is_begun = true;
-  }
-  lines.push_back(std::move(line));
-  return lines;
-}
-
 void DrawPaneBar(const TopView& view, Pane pane, bool alone, std::string_view note, size_t row,
                  Canvas& canvas) {
   canvas.Put(row, 0, std::string(canvas.size().columns, '-'));

@@ -26,7 +26,4 @@ void DrawExplanation(const TopModel& model, const TopView& view, PaneArea area, 
 void DrawHelp(PaneArea area, Canvas& canvas);
 void DrawDetail(const TopModel& model, const TopView& view, PaneArea area, Canvas& canvas);
 
-// Breaks text at blanks; lines after the first have `hanging` columns less.
-std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t hanging);
-
 }  // namespace podgpu

@@ -1,5 +1,5 @@
-// The page at `/`, as HTML that is complete without scripts or as text, made from the newest
-// status.
+// The page at `/`, as HTML that is complete without scripts, made from the newest status;
+// status_text.h makes its text form.
 //
 // It tells an operator the state of each GPU and part, who holds each GPU, why something is missing
 // and what helps.  The script assets/node.js keeps the HTML form fresh: it replaces the texts of
@@ -20,14 +20,13 @@ namespace podgpu {
 struct StatusPageFacts {
   std::string_view hostname;
   std::string_view version;
-  const NodeStatus* status = nullptr;  // The status with its history; null before the first tick.
-  int64_t now_ms = 0;                  // Since 1970.
+  // The status with its history and processes; null before the first tick.
+  const NodeStatus* status = nullptr;
+  int64_t now_ms = 0;                        // Since 1970.
   std::vector<std::string_view> paths = {};  // Paths of other endpoints, "/metrics" first.
+  std::string_view fleet_url = {};           // Of the fleet page; empty: no link.
 };
 
 std::string RenderStatusPage(const StatusPageFacts& facts);
-
-// Returns the same facts for a terminal.
-std::string StatusText(const StatusPageFacts& facts);
 
 }  // namespace podgpu

@@ -1,12 +1,15 @@
 #include "ui/status_page.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "ui/html.h"
+#include "ui/status_text.h"
 #include "ui/testing/sample_status.h"
 
 namespace podgpu {
@@ -29,8 +32,8 @@ void ExpectGolden(const std::string& name, const std::string& page) {
   EXPECT_EQ(page, bytes) << path;
 }
 
-void ExpectAll(const std::string& page, const std::vector<std::string_view>& parts) {
-  for (const std::string_view part : parts) {
+void ExpectAll(const std::string& page, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
 }
@@ -108,14 +111,16 @@ TEST(StatusPage, SaysThatItStartsBeforeTheFirstTick) {
   EXPECT_NE(page.find("starting: the first page is not ready yet"), std::string::npos);
   EXPECT_EQ(page.find("<table"), std::string::npos);
   EXPECT_EQ(StatusText({"n", "1.0", nullptr, 0, {"/metrics"}}),
-            "podgpu 1.0 on n: starting: the first page is not ready yet\n\n0 series on /metrics; "
-            "other paths:\n");
+            "podgpu 1.0 on n: starting: the first page is not ready yet\n\nPaths: /metrics\n");
 }
 
 TEST(StatusPage, FoldsManyRowsExceptThoseOfProblems) {
   const NodeStatus large = testing::LargeNode();
   const std::string page = RenderStatusPage(FactsOf(large));
-  EXPECT_NE(page.find("<details id=\"below-0\"><summary>"), std::string::npos);
+  EXPECT_NE(
+      page.find(
+          "<details id=\"below-0\"><summary>GPU 0: its owners, infer/chat-a-5d4f, infer/rerank-0<"),
+      std::string::npos);
   EXPECT_NE(page.find("<details id=\"below-5\" open>"), std::string::npos);
   const NodeStatus small = testing::SharedNode();
   EXPECT_NE(RenderStatusPage(FactsOf(small)).find("<details id=\"below-0\" open>"),
@@ -130,6 +135,58 @@ TEST(StatusPage, NamesAllHoldersOfWhoseUseNothingIsKnown) {
       "infer/chat-a-5d4f (server), infer/rerank-0 (server), 1 in namespaces that are not shown";
   EXPECT_NE(RenderStatusPage(FactsOf(status)).find(names), std::string::npos);
   EXPECT_NE(StatusText(FactsOf(status)).find(names), std::string::npos);
+}
+
+TEST(StatusPage, TextHasAtMost100ColumnsAndCutsNothing) {
+  NodeStatus status = testing::SharedNode();
+  const std::string pod = "team-with-a-long-name/" + std::string(200, 'p');
+  StatusHolder& holder = *status.gpus[0].shares[0].holder;
+  holder.pod_namespace = pod.substr(0, pod.find('/'));
+  holder.pod = pod.substr(pod.find('/') + 1);
+  status.gpus[0].owners = "research/mistral-finetune-deployment-6f9c8d7b5-x2k4p (trainer)";
+  status.gpus[0].model = "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition";
+  status.faults = {{"degraded", std::nullopt, std::string(300, 'f'), "Do this.", ""}};
+  std::string text = StatusText(FactsOf(status));
+  size_t longest = 0;
+  for (const std::string_view line : Split(text, '\n')) {
+    longest = std::max(longest, LetterCount(line));
+  }
+  EXPECT_LE(longest, 100U) << text;
+  EXPECT_GT(longest, 80U);
+  ExpectAll(text, {"\n      research/mistral-finetune-deployment-6f9c8d7b5-x2k4p (trainer)"});
+  std::erase_if(text, [](char byte) { return byte == ' ' || byte == '\n'; });
+  ExpectAll(text, {pod, std::string(299, 'f'), "BlackwellMax-QWorkstationEdition"});
+}
+
+TEST(StatusPage, TextIsThatOfTheGuide) {
+  const NodeStatus status = testing::SharedNode();
+  std::ifstream file("docs/node-page.md", std::ios::binary);
+  const std::string guide{std::istreambuf_iterator<char>(file), {}};
+  ExpectAll(guide, {"```text\n" + StatusText(FactsOf(status)) + "```\n"});
+}
+
+TEST(StatusPage, ListsProcessesByPid) {
+  const NodeStatus status = testing::SharedNode();
+  const std::string page = RenderStatusPage(FactsOf(status));
+  ExpectAll(page, {"Processes (2)", "rerank, infer/rerank-0 (server)", "~46 W", ">1m<"});
+  EXPECT_LT(page.find("process-0-4190"), page.find("process-0-51201"));
+}
+
+TEST(StatusPage, DrawsInstancesAsSlicesOfTheirGpu) {
+  const NodeStatus status = testing::MigNode();
+  ExpectAll(RenderStatusPage(FactsOf(status)), {"class=\"slice\" x=\"0.0%\" width=\"24.6%\"",
+                                                "data-whole=\"24.6\" x=\"0.0%\" width=\"12.3%\"",
+                                                "class=\"slice\" x=\"24.6%\" width=\"6.0%\""});
+}
+
+TEST(StatusPage, LinksBackToItsNodeOnTheFleetPage) {
+  const NodeStatus status = testing::HealthyNode();
+  StatusPageFacts facts = FactsOf(status);
+  EXPECT_EQ(RenderStatusPage(facts).find("Fleet"), std::string::npos);
+  facts.fleet_url = "https://podgpu.example/?group=pool";
+  EXPECT_NE(RenderStatusPage(facts).find(
+                "<a href=\"https://podgpu.example/?group=pool&amp;node=gpu-node-07\">Fleet</a>"),
+            std::string::npos);
 }
 
 TEST(StatusPage, EscapesTextFromOutside) {

@@ -18,8 +18,10 @@ constexpr double kWhPerKwh = 1000;
 constexpr double kMsPerSecond = 1000;
 // From here on, the total memory of a device is written without a fraction.
 constexpr double kLargeGib = 20;
-constexpr int64_t kPlotWidth = 300;
+constexpr double kPlotWidth = 300;
 constexpr const char* kAbsent = "-";
+constexpr const char* kStartingVerdict = "starting: the first page is not ready yet";
+constexpr const char* kToldAbove = "the fault above says why";
 
 // Most severe first.
 constexpr std::array<std::string_view, 7> kStates = {
@@ -42,6 +44,11 @@ std::string WithCommas(uint64_t number) {
 void AppendListed(std::string_view part, std::string& list, std::string_view between = ", ") {
   list += list.empty() ? "" : between;
   list += part;
+}
+
+bool IsFault(const NodeStatus& status, std::string_view text) {
+  return std::ranges::any_of(
+      status.faults, [text](const StatusFault& fault) { return fault.text.starts_with(text); });
 }
 
 }  // namespace
@@ -74,16 +81,19 @@ std::string PowerWords(const StatusUse& use) {
   return mark + PowerWords(use.power_watts, std::nullopt);
 }
 
-std::string EnergyWords(const StatusUse& use) {
-  if (!use.energy_joules) {
+std::string EnergyWords(const std::optional<double>& joules) {
+  if (!joules) {
     return kAbsent;
   }
-  const std::string mark = use.is_apportioned ? "~" : "";
-  const double wh = *use.energy_joules / kJoulesPerWh;
+  const double wh = *joules / kJoulesPerWh;
   if (wh >= kWhPerKwh) {
-    return mark + Tenths(wh / kWhPerKwh) + " kWh";
+    return Tenths(wh / kWhPerKwh) + " kWh";
   }
-  return mark + (wh < kHundred ? Tenths(wh) : Whole(wh)) + " Wh";
+  return (wh < kHundred ? Tenths(wh) : Whole(wh)) + " Wh";
+}
+
+std::string EnergyWords(const StatusUse& use) {
+  return (use.is_apportioned && use.energy_joules ? "~" : "") + EnergyWords(use.energy_joules);
 }
 
 std::string TemperatureWords(const std::optional<double>& celsius) {
@@ -176,10 +186,46 @@ std::string SelfWords(const StatusSelf& self) {
   }
   AppendListed(WithCommas(self.series) + " series", words);
   if (self.slowest_scrape_seconds) {
-    AppendListed("slowest scrape " + Tenths(*self.slowest_scrape_seconds * kMsPerSecond) + " ms",
-                 words);
+    const std::string ms = Tenths(*self.slowest_scrape_seconds * kMsPerSecond);
+    AppendListed(absl::StrFormat("slowest scrape %s ms", ms == "0.0" ? "under 0.1" : ms), words);
   }
   return words;
+}
+
+std::string ProcessWords(const StatusProcess& process) {
+  std::string words = process.name.empty() ? kAbsent : process.name;
+  if (process.holder) {
+    AppendListed(HolderWords(*process.holder), words);
+  }
+  return words;
+}
+
+std::vector<StatusProcess> ProcessesByGpu(const NodeStatus& status) {
+  std::vector<StatusProcess> processes = status.processes;
+  std::ranges::sort(processes, {}, [](const StatusProcess& process) {
+    return std::pair(process.gpu, process.pid);
+  });
+  return processes;
+}
+
+std::string DetailWords(const NodeStatus& status, const StatusPart& part) {
+  return IsFault(status, absl::StrFormat("%s: %s", part.part, part.detail)) ? kToldAbove
+                                                                            : part.detail;
+}
+
+std::string ReasonWords(const NodeStatus& status, const StatusMissing& missing) {
+  return IsFault(status, missing.reason) ? kToldAbove : missing.reason;
+}
+
+std::string VerdictWords(const NodeStatus* status) {
+  if (status == nullptr) {
+    return kStartingVerdict;
+  }
+  const bool is_told = std::ranges::any_of(status->parts, [status](const StatusPart& part) {
+    return status->verdict.find(part.detail) != std::string::npos &&
+           DetailWords(*status, part) == kToldAbove;
+  });
+  return is_told ? status->verdict.substr(0, status->verdict.find(':')) : status->verdict;
 }
 
 std::string SentenceWords(std::string_view text) {
@@ -232,25 +278,31 @@ bool IsFolded(const NodeStatus& status) {
   return rows > kMostOpenRows;
 }
 
-std::string PlotPath(const std::vector<int8_t>& samples) {
-  std::string path;
+std::string PlotPath(const std::vector<int8_t>& samples, int64_t step_ms) {
   const auto count = static_cast<int64_t>(samples.size());
-  const int64_t first = std::max<int64_t>(count - kPlotWidth, 0);
-  const auto at = [&](int64_t place) {
-    return place < first || place >= count ? int8_t{-1} : samples[static_cast<size_t>(place)];
+  // One second is one unit wide.
+  const double width = std::max(static_cast<double>(step_ms) / kMsPerSecond, 1.0);
+  const auto x = [&](int64_t place) {
+    return kPlotWidth - Rounded(static_cast<double>(count - place) * width, 10);
   };
+  const auto at = [&](int64_t place) {
+    return place < 0 || place >= count || x(place) < 0 ? int8_t{-1}
+                                                       : samples[static_cast<size_t>(place)];
+  };
+  std::string path;
   int64_t end = -1;  // Behind the newest sample.
-  for (int64_t i = first; i < count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     const int8_t value = at(i);
     end = value < 0 ? end : i + 1;
     if (value < 0 || (value == at(i - 1) && value == at(i + 1))) {
       continue;  // A level line needs only its ends.
     }
-    absl::StrAppendFormat(&path, "%c%d %d", at(i - 1) < 0 ? 'M' : 'L', kPlotWidth - count + i,
+    absl::StrAppendFormat(&path, "%c%g %d", at(i - 1) < 0 ? 'M' : 'L', x(i),
                           static_cast<int64_t>(kHundred) - value);
+    path += at(i - 1) < 0 && at(i + 1) < 0 ? "h1" : "";  // A sample alone.
   }
   if (end >= 0 && end < count) {
-    absl::StrAppendFormat(&path, "M%d 0V100", kPlotWidth - count + end);
+    absl::StrAppendFormat(&path, "M%g 0V100", x(end));
   }
   return path;
 }

@@ -27,7 +27,9 @@ std::string MemoryWords(const std::optional<uint64_t>& used, const std::optional
 std::string PowerWords(const std::optional<double>& watts, const std::optional<double>& limit);
 // Returns for example "~151 W" if the number is apportioned.
 std::string PowerWords(const StatusUse& use);
-// Returns for example "14.2 kWh" or "~0.4 Wh".
+// Returns for example "14.2 kWh" or "0.4 Wh".
+std::string EnergyWords(const std::optional<double>& joules);
+// Returns for example "~0.4 Wh" if the number is apportioned.
 std::string EnergyWords(const StatusUse& use);
 // Returns for example "57 °C".
 std::string TemperatureWords(const std::optional<double>& celsius);
@@ -53,6 +55,19 @@ std::string InstanceWords(const StatusInstance& instance);
 // Returns for example "14.2 MiB, 0.03 % of a core, 3,214 series, slowest scrape 0.6 ms".
 std::string SelfWords(const StatusSelf& self);
 
+// The command of a process, and its owner: "python3, research/llama-train-0 (trainer)".
+std::string ProcessWords(const StatusProcess& process);
+// Returns the processes by GPU and pid, an order in which rows keep their places.
+std::vector<StatusProcess> ProcessesByGpu(const NodeStatus& status);
+
+// What a part says of itself, and why values are missing; or a reference to the fault that says the
+// same, so that one cause has one place.
+std::string DetailWords(const NodeStatus& status, const StatusPart& part);
+std::string ReasonWords(const NodeStatus& status, const StatusMissing& missing);
+// The verdict, without the reason if a fault states it; "starting: ..." for null, before the first
+// tick.
+std::string VerdictWords(const NodeStatus* status);
+
 // Returns for example "Reboot the node." for "reboot the node".
 std::string SentenceWords(std::string_view text);
 
@@ -69,9 +84,10 @@ std::optional<double> SmRatio(const StatusGpu& gpu, bool shows_utilization);
 // Returns whether the rows below the GPUs are folded, except those of GPUs with a problem.
 bool IsFolded(const NodeStatus& status);
 
-// The description of an SVG path in a box of 300 x 100: one point per sample, the newest at the
-// right; a gap where there is no sample, and a bar where the samples end.
-std::string PlotPath(const std::vector<int8_t>& samples);
+// The description of an SVG path in a box of 300 x 100: the last five minutes, one point per
+// sample, the newest at the right; a gap where there is no sample, and a bar where the samples end.
+// `step_ms`: the time between two samples.
+std::string PlotPath(const std::vector<int8_t>& samples, int64_t step_ms);
 // Returns the same for people who do not see it: "SM activity, 5 minutes: 2 to 98, now 96 percent".
 std::string PlotWords(std::string_view what, const std::vector<int8_t>& samples, int64_t step_ms);
 

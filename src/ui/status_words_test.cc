@@ -45,6 +45,20 @@ TEST(StatusWords, Statement37SayHowEnergyWasFound) {
   EXPECT_EQ(MethodWords(UseOf(1, false, "other")), "other");
 }
 
+TEST(StatusWords, ReferToTheFaultThatSaysTheSame) {
+  NodeStatus status;
+  status.verdict = "not ready: libdcgm is in none of 6 paths; next look in 10 s";
+  status.parts = {{"driver", "waiting", "libdcgm is in none of 6 paths"}};
+  const StatusMissing missing{"power of pods", "0", "driver: libdcgm is in none of 6 paths", ""};
+  EXPECT_EQ(VerdictWords(&status), status.verdict);
+  EXPECT_EQ(DetailWords(status, status.parts[0]), status.parts[0].detail);
+  EXPECT_EQ(ReasonWords(status, missing), missing.reason);
+  status.faults = {{"waiting", std::nullopt, "driver: libdcgm is in none of 6 paths", "", ""}};
+  EXPECT_EQ(VerdictWords(&status), "not ready");
+  EXPECT_EQ(DetailWords(status, status.parts[0]), "the fault above says why");
+  EXPECT_EQ(ReasonWords(status, missing), "the fault above says why");
+}
+
 TEST(StatusWords, MakeSentencesOfFaultsAndRemedies) {
   EXPECT_EQ(SentenceWords("reboot the node"), "Reboot the node.");
   EXPECT_EQ(SentenceWords("GPU 3 is lost."), "GPU 3 is lost.");
@@ -52,12 +66,14 @@ TEST(StatusWords, MakeSentencesOfFaultsAndRemedies) {
 }
 
 TEST(StatusWords, PlotsHaveGapsAndEndInABarWhereSamplesEnd) {
-  EXPECT_EQ(PlotPath({0, 100}), "M298 100L299 0");
-  EXPECT_EQ(PlotPath({5, 5, 5, 5}), "M296 95L299 95") << "a level line has two points";
-  EXPECT_EQ(PlotPath({5, -1, 7, 8}), "M296 95M298 93L299 92");
-  EXPECT_EQ(PlotPath({5, 6, -1, -1}), "M296 95L297 94M298 0V100");
-  EXPECT_EQ(PlotPath({-1, -1}), "");
-  EXPECT_EQ(PlotPath(std::vector<int8_t>(400, 50)), "M0 50L299 50");
+  EXPECT_EQ(PlotPath({0, 100}, 1'000), "M298 100L299 0");
+  EXPECT_EQ(PlotPath({5, 5, 5, 5}, 1'000), "M296 95L299 95") << "a level line has two points";
+  EXPECT_EQ(PlotPath({5, -1, 7, 8}, 1'000), "M296 95h1M298 93L299 92");
+  EXPECT_EQ(PlotPath({5, 6, -1, -1}, 1'000), "M296 95L297 94M298 0V100");
+  EXPECT_EQ(PlotPath({-1, -1}, 1'000), "");
+  EXPECT_EQ(PlotPath(std::vector<int8_t>(400, 50), 1'000), "M0 50L299 50");
+  EXPECT_EQ(PlotPath(std::vector<int8_t>(10, 50), 30'000), "M0 50L270 50") << "five minutes";
+  EXPECT_EQ(PlotPath({1, 2, 3}, 1'500), "M295.5 99L297 98L298.5 97");
   EXPECT_EQ(PlotWords("Power", {-1, 3, 9}, 60'000), "Power, 3 minutes: 3 to 9, now 9 percent");
   EXPECT_EQ(PlotWords("Power", {3, -1}, 1'000), "Power, 1 minute: 3 to 3, now no sample");
   EXPECT_EQ(PlotWords("Power", {-1}, 1'000), "Power: no samples");

@@ -36,6 +36,10 @@ TEST(ClusterRole, LinksToPagesOfNodes) {
       "cluster.inUsePort=0,cluster.nodeUrl=http://{node}:9400/,cluster.dashboardUrl=https://g/d");
   EXPECT_NE(arguments.find("--node-url=http://{node}:9400/"), std::string::npos) << arguments;
   EXPECT_NE(arguments.find("--dashboard-url=https://g/d"), std::string::npos) << arguments;
+  const Rendering back({"--set", "cluster.fleetUrl=https://podgpu.example/"});
+  EXPECT_NE(back.Text("DaemonSet", "spec/template/spec/containers/0/env")
+                .find("{name: PODGPU_FLEET_URL, value: https://podgpu.example/}"),
+            std::string::npos);
 }
 
 TEST(ClusterRole, MayReadTheLabelsOfNodesOnlyIfTheyAreAskedFor) {

@@ -144,7 +144,8 @@ TEST_F(EventsOnAPage, TheStatusPageSaysWhyHealthIsMissing) {
   EXPECT_TRUE(exporter_->Await("/", "health and paths</th><td class=\"ok\">"));
   node_.Command({"fault", "error", "calls=dcgmHealthCheck", "code=-33"});
   ASSERT_TRUE(exporter_->Await("/", "health and paths</th><td class=\"degraded\">"));
-  EXPECT_NE(exporter_->Get("/").find("<td>health: "), std::string::npos) << exporter_->Get("/");
+  EXPECT_NE(exporter_->Get("/").find("Health and paths: health: "), std::string::npos)
+      << exporter_->Get("/");
   EXPECT_FALSE(Page().Has("DCGM_EXP_GPU_HEALTH_STATUS"));
   EXPECT_TRUE(Page().Has("DCGM_EXP_P2P_STATUS"));
   node_.Command({"heal"});

@@ -1,12 +1,15 @@
 // Keeps the node page fresh: polls /api/v1/status, writes the numbers in place, and requests the page
 // again when its rows or states change.  What the page says is decided by src/ui/status_page.cc.
-import {PLOT_WIDTH, age, changes, complete, idle, memory, percent, plotPath, plotWords, power, self, sentence, shape, span, temperature, useEnergy, usePower} from './node_words.js';
+import {PLOT_WIDTH, age, changes, complete, detail, energy, idle, memory, percent, plotPath, plotWords, power, self, sentence, shape, span, temperature, usePower, verdict} from './node_words.js';
 
 const SHORTEST_MS = 1000;
+const MARGIN_MS = 200;  // From the begin of a reading to its page.
 const by = (id) => document.getElementById(id);
 let status = null, etag = '', offsetMs = 0, timer = 0, isPaused = false, isBusy = false, lastOk = Date.now();
 let kept = new Map(), stepMs = SHORTEST_MS;  // The samples of each GPU, and the time between two.
+let wantsHistory = true;  // The samples must come from the server, at first and after a gap.
 let drawnShape = null;  // Of the rows that are on the page.
+let askedParts = '';
 
 const now = () => Date.now() + offsetMs;
 
@@ -28,13 +31,15 @@ async function ask(path, headers = {}) {
 }
 
 async function read() {
-  const behind = status === null || kept.size === 0;
-  const answer = await ask(behind ? 'api/v1/status?history=1' : 'api/v1/status', !behind && etag ? {'If-None-Match': etag} : {});
+  const parts = [wantsHistory && 'history=1', by('processes')?.open && 'processes=1'].filter(Boolean).join('&');
+  if (parts !== askedParts) etag = '';  // Another document.
+  askedParts = parts;
+  const answer = await ask(`api/v1/status?${parts}`, etag ? {'If-None-Match': etag} : {});
   const ageMs = Number(answer.headers.get('X-Podgpu-Age-Ms') ?? '0');
   if (answer.status === 200) {
     const read = await answer.json();
     if (read.schema !== 1) throw new Error('this page belongs to another release; reload it');
-    await take(complete(read), behind ? '' : answer.headers.get('ETag') ?? '');
+    await take(complete(read), answer.headers.get('ETag') ?? '');
   }
   if (status.sampled_at_ms) offsetMs = status.sampled_at_ms + ageMs - Date.now();
 }
@@ -51,23 +56,27 @@ async function take(next, tag) {
 }
 
 function keepSamples(before, next) {
-  if (next.history) {
+  if (wantsHistory) {
     stepMs = next.history_step_ms || SHORTEST_MS;
-    kept = new Map(next.history.map((one) => [one.gpu, {sm: [...one.sm], memory: [...one.memory], power: [...one.power]}]));
+    kept = new Map((next.history ?? []).map((one) => [one.gpu, {utilization: [], ...one}]));
+    wantsHistory = false;
     return;
   }
+  const most = PLOT_WIDTH * 1000 / stepMs;
   const since = (next.sampled_at_ms ?? 0) - (before.sampled_at_ms ?? 0);
   const missed = since > 0 ? Math.max(Math.round(since / stepMs), 1) : 0;
-  if (since < 0 || missed > PLOT_WIDTH) { kept = new Map(); return; }
+  const isUnknown = next.devices.some((gpu) => !kept.has(gpu.gpu));
+  if (since < 0 || missed > most || isUnknown) { wantsHistory = true; return; }
+  if (missed < 1) return;
   const ratio = (part, all) => (part == null || !all ? -1 : Math.floor(Math.min(Math.max(part / all, 0), 1) * 100 + 0.5));
   for (const gpu of next.devices) {
-    const samples = kept.get(gpu.gpu);
-    if (samples === undefined) continue;
-    const newest = {sm: ratio(gpu.sm_active_ratio ?? gpu.utilization_ratio, 1), memory: ratio(gpu.memory_used_bytes, gpu.memory_total_bytes), power: ratio(gpu.power_watts, gpu.power_limit_watts)};
+    const newest = {
+      sm: ratio(gpu.sm_active_ratio, 1), utilization: ratio(gpu.utilization_ratio, 1),
+      memory: ratio(gpu.memory_used_bytes, gpu.memory_total_bytes), power: ratio(gpu.power_watts, gpu.power_limit_watts)};
     for (const [key, value] of Object.entries(newest)) {
-      if (missed < 1) continue;
-      samples[key].push(...Array(missed - 1).fill(-1), value);
-      samples[key].splice(0, samples[key].length - PLOT_WIDTH);
+      const samples = kept.get(gpu.gpu)[key];
+      samples.push(...Array(missed - 1).fill(-1), value);
+      samples.splice(0, samples.length - most);
     }
   }
 }
@@ -92,48 +101,67 @@ async function redraw() {
 
 // -- the page
 
-// A row below a GPU: an owner or a MIG instance.
+// A row of an owner, a MIG instance or a process.
 function drawUse(row, use) {
+  if (row === null) return;
   put(row, 'sm', percent(use.sm_ratio));
   put(row, 'memory', memory(use.memory_used_bytes ?? use.memory_bytes, use.memory_total_bytes));
   put(row, 'idle', idle(use.idle_since_ms, false, now()));
   put(row, 'power', usePower(use));
-  put(row, 'energy', useEnergy(use));
-  const width = `${(Math.min(Math.max(use.sm_ratio ?? 0, 0), 1) * 100).toFixed(1)}%`;
-  row.querySelector('[data-v="bar"]')?.setAttribute('width', width);
+  put(row, 'energy', energy(use));
+  const bar = row.querySelector('[data-v="bar"]');
+  bar?.parentElement.classList.toggle('unknown', use.sm_ratio == null);
+  bar?.setAttribute('width', `${(Math.min(Math.max(use.sm_ratio ?? 0, 0), 1) * bar.dataset.whole).toFixed(1)}%`);
 }
 
 function drawGpu(gpu, isUtilization) {
   const row = by(`gpu-${gpu.gpu}`);
   if (row === null) return;
-  put(row, 'since', gpu.since_ms == null ? '' : span(now() - gpu.since_ms));
   put(row, 'throttled', gpu.throttle_reasons.join(', '));
   put(row, 'sm', percent(isUtilization ? gpu.utilization_ratio : gpu.sm_active_ratio));
   put(row, 'memory', memory(gpu.memory_used_bytes, gpu.memory_total_bytes));
   put(row, 'power', power(gpu.power_watts, gpu.power_limit_watts));
   put(row, 'temperature', temperature(gpu.temperature_celsius));
+  put(row, 'energy', energy(gpu));
   put(row, 'owners', gpu.owners);
-  put(row, 'idle', idle(gpu.idle_since_ms, gpu.idle_for_longer, now()));
   const samples = kept.get(gpu.gpu);
-  for (const plot of samples ? row.querySelectorAll('[data-plot]') : []) {
-    const values = samples[plot.dataset.plot];
-    plot.firstElementChild.setAttribute('d', plotPath(values));
-    plot.setAttribute('aria-label', plotWords(plot.dataset.what, values, stepMs));
+  for (const plot of samples ? row.querySelectorAll('.plot') : []) {
+    const words = [...plot.children].map((line) => {
+      const values = samples[line.dataset.plot];
+      line.setAttribute('d', plotPath(values, stepMs));
+      return plotWords(line.dataset.what, values, stepMs);
+    });
+    plot.setAttribute('aria-label', words.reverse().join('; '));
   }
   const below = by(`below-${gpu.gpu}`);
   below?.querySelectorAll('.shares tbody tr').forEach((line, i) => drawUse(line, gpu.shares[i]));
   below?.querySelectorAll('.instances tbody tr').forEach((line, i) => drawUse(line, gpu.instances[i]));
 }
 
+// What changes without a new sample.
+function drawTimes() {
+  write(by('age'), age(status.sampled_at_ms, now()));
+  for (const gpu of status.devices) {
+    const row = by(`gpu-${gpu.gpu}`);
+    put(row, 'since', gpu.since_ms == null ? '' : span(now() - gpu.since_ms));
+    put(row, 'idle', idle(gpu.idle_since_ms, gpu.idle_for_longer, now()));
+  }
+}
+
 function draw() {
   if (status === null) return;
   const isUtilization = by('gpus')?.hasAttribute('data-utilization') ?? false;
-  write(by('age'), age(status.sampled_at_ms, now()));
-  write(by('verdict'), status.verdict);
+  drawTimes();
+  write(by('verdict'), verdict(status));
   write(by('self'), self(status.self));
   for (const gpu of status.devices) drawGpu(gpu, isUtilization);
+  for (const one of status.processes ?? []) {
+    const row = by(`process-${one.gpu}-${one.pid}`);
+    drawUse(row, one);
+    put(row, 'age', one.started_ms == null ? '-' : span(now() - one.started_ms));
+  }
   document.querySelectorAll('#faults .fault').forEach((line, i) => put(line, 'text', sentence(status.faults[i]?.text ?? '')));
-  document.querySelectorAll('#parts tbody tr').forEach((line, i) => write(line.lastElementChild, status.parts[i]?.detail ?? ''));
+  document.querySelectorAll('#parts tbody tr').forEach((line, i) => write(line.lastElementChild, status.parts[i] ? detail(status, status.parts[i]) : ''));
 }
 
 // A veil over the values, from the first request that gets no answer.
@@ -154,24 +182,33 @@ async function poll() {
     draw();
   } catch (error) {
     tell(`not updated since ${new Date(lastOk).toLocaleTimeString('en-GB')}: ${error.message}`);
-    kept = new Map();
+    wantsHistory = true;
   }
   isBusy = false;
-  timer = setTimeout(poll, Math.max(status?.interval_ms ?? 0, SHORTEST_MS));
+  timer = setTimeout(poll, untilNext());
+}
+
+// The time until a new sample can be there; while it is late, podgpu is asked each second.
+function untilNext() {
+  const interval = status?.interval_ms ?? 0;
+  const due = (status?.sampled_at_ms ?? 0) + interval + MARGIN_MS - now();
+  return Math.max(Math.min(due, interval), SHORTEST_MS);
 }
 
 by('pause').hidden = false;
 by('pause').addEventListener('click', () => {
   isPaused = !isPaused;
   by('pause').setAttribute('aria-pressed', String(isPaused));
-  kept = new Map();
+  wantsHistory = true;
   poll();
 });
+document.addEventListener('toggle', (event) => { if (event.target.id === 'processes') poll(); }, true);
 document.addEventListener('keydown', (event) => {
   const details = document.activeElement?.closest('details');
   if (event.key !== 'Escape' || !details?.open) return;
   details.open = false;
   details.querySelector('summary').focus();
 });
-document.addEventListener('visibilitychange', () => { kept = new Map(); poll(); });
+document.addEventListener('visibilitychange', () => { wantsHistory = true; poll(); });
+setInterval(() => { if (!document.hidden && status !== null) drawTimes(); }, SHORTEST_MS);
 poll();

@@ -23,7 +23,8 @@ export function power(watts, limit) {
 const mark = (use) => (use.apportioned ? '~' : '');
 export const usePower = (use) => (absent(use.power_watts) ? '-' : mark(use) + power(use.power_watts));
 
-export function useEnergy(use) {
+// Of a GPU, an owner or a process.
+export function energy(use) {
   if (absent(use.energy_joules)) return '-';
   const wh = use.energy_joules / 3600;
   return mark(use) + (wh >= 1000 ? `${tenths(wh / 1000)} kWh` : `${wh < 100 ? tenths(wh) : whole(wh)} Wh`);
@@ -41,6 +42,17 @@ export function span(ms) {
 
 export const idle = (since, isLonger, now) => (absent(since) ? '' : `idle ${isLonger ? '>' : ''}${span(now - since)}`);
 export const sentence = (text) => (text === '' ? '' : `${text[0].toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`);
+
+// One cause has one place: where a fault says the same, a part and a missing value refer to it.
+const TOLD_ABOVE = 'the fault above says why';
+const isFault = (status, text) => status.faults.some((fault) => fault.text.startsWith(text));
+export const detail = (status, part) => (isFault(status, `${part.part}: ${part.detail}`) ? TOLD_ABOVE : part.detail);
+
+export function verdict(status) {
+  const isTold = status.parts.some((part) => status.verdict.includes(part.detail) && detail(status, part) === TOLD_ABOVE);
+  return isTold ? status.verdict.split(':', 1)[0] : status.verdict;
+}
+
 export const age = (sampledAt, now) => (absent(sampledAt) ? 'no sample yet' : `sample ${tenths(Math.max(now - sampledAt, 0) / 1000)} s old`);
 
 export function self(cost) {
@@ -48,20 +60,23 @@ export function self(cost) {
   if (!absent(cost.resident_bytes)) words.push(`${tenths(cost.resident_bytes / 2 ** 20)} MiB`);
   if (!absent(cost.cpu_ratio)) words.push(`${(Math.floor(cost.cpu_ratio * 1e4 + 0.5) / 100).toFixed(2)} % of a core`);
   words.push(`${String(cost.series).replace(/\B(?=(\d{3})+$)/g, ',')} series`);
-  if (!absent(cost.slowest_scrape_seconds)) words.push(`slowest scrape ${tenths(cost.slowest_scrape_seconds * 1000)} ms`);
+  const ms = absent(cost.slowest_scrape_seconds) ? '' : tenths(cost.slowest_scrape_seconds * 1000);
+  if (ms) words.push(`slowest scrape ${ms === '0.0' ? 'under 0.1' : ms} ms`);
   return words.join(', ');
 }
 
-export function plotPath(samples) {
-  const count = samples.length, first = Math.max(count - PLOT_WIDTH, 0);
-  const at = (i) => (i < first || i >= count ? -1 : samples[i]);
+// The last five minutes in a box of 300 x 100: one second is one unit wide.
+export function plotPath(samples, stepMs) {
+  const count = samples.length, width = Math.max(stepMs / 1000, 1);
+  const x = (i) => PLOT_WIDTH - Math.floor((count - i) * width * 10 + 0.5) / 10;
+  const at = (i) => (i < 0 || i >= count || x(i) < 0 ? -1 : samples[i]);
   let path = '', end = -1;
-  for (let i = first; i < count; ++i) {
+  for (let i = 0; i < count; ++i) {
     if (at(i) >= 0) end = i + 1;
     if (at(i) < 0 || (at(i) === at(i - 1) && at(i) === at(i + 1))) continue;
-    path += `${at(i - 1) < 0 ? 'M' : 'L'}${PLOT_WIDTH - count + i} ${100 - at(i)}`;
+    path += `${at(i - 1) < 0 ? 'M' : 'L'}${x(i)} ${100 - at(i)}${at(i - 1) < 0 && at(i + 1) < 0 ? 'h1' : ''}`;
   }
-  return end >= 0 && end < count ? `${path}M${PLOT_WIDTH - count + end} 0V100` : path;
+  return end >= 0 && end < count ? `${path}M${x(end)} 0V100` : path;
 }
 
 export function plotWords(what, samples, stepMs) {
@@ -90,7 +105,7 @@ export function shape(status) {
     status.devices.map((gpu) => [gpu.gpu, gpu.uuid, gpu.state, names(gpu.holders), gpu.hidden_holders,
       gpu.shares.map((share) => [absent(share.holder) ? null : names([share.holder]), share.method]),
       gpu.instances.map((one) => [one.gpu_instance_id, one.profile, names(one.holders), one.hidden_holders])]),
-    status.missing,
+    status.missing, (status.processes ?? []).map((one) => `${one.gpu}-${one.pid}`).sort(),
   ]);
 }
 

@@ -48,6 +48,7 @@ StatusGpu BusyGpu(uint32_t index) {
   gpu.slowdown_celsius = 87;
   gpu.power_watts = 652;
   gpu.power_limit_watts = 700;
+  gpu.energy_joules = 25'344'000;
   return gpu;
 }
 
@@ -92,6 +93,13 @@ NodeStatus HealthyNode() {
 NodeStatus SharedNode() {
   NodeStatus status = Node();
   status.gpus = {SharedGpu(0)};
+  const auto process = [&status](uint32_t pid, const std::string& name, size_t share) {
+    const StatusShare& owner = status.gpus[0].shares[share];
+    status.processes.push_back(
+        {pid, 0, "C", name, owner.holder, owner.use, kSampleNowMs - kMinute});
+  };
+  process(51'201, "vllm", 0);
+  process(4'190, "rerank", 1);
   status.history = {HistoryOfBusyGpu(0)};
   return status;
 }
@@ -116,6 +124,7 @@ NodeStatus FaultyNode() {
   lost.utilization_ratio = lost.sm_active_ratio = std::nullopt;
   lost.memory_used_bytes = lost.memory_total_bytes = std::nullopt;
   lost.power_watts = lost.power_limit_watts = lost.temperature_celsius = std::nullopt;
+  lost.energy_joules.reset();
   StatusGpu hot = BusyGpu(6);
   hot.state = "degraded";
   hot.since_ms = kSampleNowMs - 30 * kSecond;

@@ -101,6 +101,9 @@
 - {name: PODGPU_KUBELET_PODS_URL, value: "https://$(HOST_IP):10250/pods"}
 - {name: PODGPU_KUBELET_PODS_INSECURE_SKIP_TLS_VERIFY, value: {{ $v.kubeletPods.insecureSkipTLSVerify | quote }}}
 {{- end }}
+{{- with $v.cluster.fleetUrl }}
+- {name: PODGPU_FLEET_URL, value: {{ . | quote }}}
+{{- end }}
 {{- with $v.hpcJobs.directory }}
 - {name: DCGM_HPC_JOB_MAPPING_DIR, value: {{ . | quote }}}
 {{- end }}
