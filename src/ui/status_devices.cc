@@ -50,7 +50,8 @@ void AppendPlot(std::initializer_list<PlotLine> lines, const TableBasis& basis, 
   const int64_t step_ms = basis.status.history_step_ms;
   std::string label, paths;
   for (const PlotLine& line : lines) {
-    label = PlotWords(line.what, line.samples, step_ms) + (label.empty() ? "" : "; ") + label;
+    label = absl::StrFormat("%s%s%s", PlotWords(line.what, line.samples, step_ms),
+                            label.empty() ? "" : "; ", label);
     absl::StrAppendFormat(&paths, "<path data-plot=\"%s\" data-what=\"%s\" d=\"%s\"/>", line.key,
                           line.what, PlotPath(line.samples, step_ms));
   }
@@ -168,12 +169,13 @@ void AppendShares(const StatusGpu& gpu, const TableBasis& basis, std::string& pa
 std::vector<BarPlace> SlicesOf(const StatusGpu& gpu) {
   std::vector<BarPlace> slices;
   double from = 0;
+  const auto whole = static_cast<double>(gpu.memory_total_bytes.value_or(0));
   for (const StatusInstance& instance : gpu.instances) {
-    if (!instance.memory_total_bytes || gpu.memory_total_bytes.value_or(0) == 0) {
+    const auto part = static_cast<double>(instance.memory_total_bytes.value_or(0));
+    if (part <= 0 || whole <= 0) {
       return std::vector<BarPlace>(gpu.instances.size());
     }
-    const double width = static_cast<double>(*instance.memory_total_bytes) /
-                         static_cast<double>(*gpu.memory_total_bytes) * kWholeBar;
+    const double width = part / whole * kWholeBar;
     slices.push_back({from, std::min(width, kWholeBar - from)});
     from += slices.back().width;
   }
