@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "sample/value.h"
 #include "tests/e2e/metric_page.h"
+#include "tests/e2e/page_text.h"
 #include "tests/e2e/sim_node.h"
 #include "tests/image/oci_image.h"
 
@@ -68,7 +69,7 @@ class Container {
     std::string text;
     for (int i = 0; i < kMostFetches && child_->IsRunning(); ++i) {
       text = Get(path);
-      if (text.find(part) != std::string::npos) {
+      if (Unwrapped(text).find(part) != std::string::npos) {
         return text;
       }
     }

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "report/node_status.h"
+#include "tests/e2e/page_text.h"
 #include "tests/surfaces/surfaces.h"
 
 namespace podgpu {
@@ -290,14 +291,6 @@ INSTANTIATE_TEST_SUITE_P(
                   .page = "\n2     ok",
                   .metric = "podgpu_ready 1\n"}),
     [](const auto& tested) { return tested.param.name; });
-
-// Joins the lines that the page breaks at 100 columns.
-std::string Unwrapped(std::string text) {
-  for (size_t at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ", at)) {
-    text.replace(at, text.find_first_not_of("\n ", at) - at, " ");
-  }
-  return text;
-}
 
 TEST_P(Statement37, EachFaultIsInTheLogTheVerdictThePageAndAMetric) {
   const SaidFault& fault = GetParam();
