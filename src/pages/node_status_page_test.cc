@@ -262,6 +262,8 @@ TEST_F(NodeStatusPageTest, Statement25KeepsIdentityAndReasonOfALostDevice) {
             "GPU 0 is lost since 08:01:07 UTC: XID 79, the driver no longer reaches it: it fell "
             "off the bus or was unbound");
   EXPECT_EQ(status.faults[0].explain, "gpu=0");
+  condition_.parts[0].remedy = "give it libdcgm";
+  EXPECT_EQ(Make().faults.size(), 2u) << "the driver is degraded for another reason too";
   EXPECT_NE(status.faults[0].remedy.find("reboot"), std::string::npos);
   EXPECT_EQ(status.pods[0].pod, "train");
   EXPECT_EQ(status.pods[0].use, StatusUse()) << "no old number stands beside a lost device";

@@ -179,14 +179,16 @@ void AddMissingUse(const NodeStatusFacts& facts, const UseCopy& use, NodeStatus&
 
 void AddFaults(const NodeStatusFacts& facts, NodeStatus& status) {
   const std::vector<PartCondition>& parts = facts.condition->parts;
-  // A fault of the source explains the state of all GPUs, and a lost GPU that of the source.
+  // A fault of the source explains the state of all GPUs.  A lost GPU explains that of the source,
+  // unless that has a remedy of its own.
   const PartState driver = parts.empty() ? PartState::kOk : parts.front().state;
   if (driver == PartState::kOk || driver == PartState::kDegraded) {
     AddGpuFaults(facts, status);
   }
   const bool has_lost = std::ranges::any_of(status.gpus, HasNoNumbers);
   for (const PartCondition& part : parts) {
-    const bool is_explained = has_lost && part.part == "driver" && driver == PartState::kDegraded;
+    const bool is_explained =
+        has_lost && part.part == "driver" && driver == PartState::kDegraded && part.remedy.empty();
     if (IsFault(part, facts.condition->ready) && !is_explained) {
       const bool is_silent = part.part == "driver" && part.state == PartState::kUnresponsive;
       status.faults.push_back(
