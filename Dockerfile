@@ -29,6 +29,7 @@ ARG REVISION=unknown
 ARG CREATED=1970-01-01T00:00:00Z
 COPY --from=build /image/ /
 ENV PATH=/usr/bin \
+    LANG=C.UTF-8 \
     NVIDIA_VISIBLE_DEVICES=all \
     NVIDIA_DRIVER_CAPABILITIES=compute,utility,compat32 \
     NVIDIA_DISABLE_REQUIRE=true

@@ -95,7 +95,7 @@ TEST(Documents, NameOnlyFlagsThatExist) {
 
 TEST(Documents, CapturesOfTopAreItsGoldens) {
   const std::string text = Read("docs/top.md");
-  for (const std::string_view golden : {"h100-80x24", "h100-160x50"}) {
+  for (const std::string_view golden : {"h100-80x24", "h100-160x50", "fleet-80x24"}) {
     const std::string frame = Read("tests/golden/top/" + std::string(golden) + ".txt");
     ASSERT_FALSE(frame.empty()) << golden;
     EXPECT_NE(text.find("```text\n" + frame + "```\n"), std::string::npos)

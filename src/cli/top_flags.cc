@@ -7,6 +7,7 @@
 #include "base/go_values.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "http/listen.h"
 
 namespace podgpu {
 namespace {
@@ -17,15 +18,16 @@ using TopFlag = FlagOf<TopCommand>;
 
 constexpr TopFlag kTopFlags[] = {
     {"fleet", "", "", FlagKind::kBool, "false",
-     "Show the fleet of a cluster role in place of a node; its default URL is "
-     "http://localhost:9401.",
+     "Show the fleet of a cluster role in place of a node; its default URL is that of the same pod "
+     "(PODGPU_CLUSTER_LISTEN), or else http://localhost:9401.",
      [](TopCommand& command, std::string_view value) {
        command.top.is_fleet = ParseGoBool(value).value_or(false);
        return absl::OkStatus();
      }},
     {"once", "", "", FlagKind::kBool, "false",
-     "Print one plain frame with all rows and exit, as without a terminal: 120 columns wide, or as "
-     "COLUMNS says.",
+     "Print one plain frame with all rows and exit, as without a terminal: as wide as the "
+     "terminal, "
+     "or else 120 columns; COLUMNS overrides both.",
      [](TopCommand& command, std::string_view value) {
        command.top.once = ParseGoBool(value).value_or(false);
        return absl::OkStatus();
@@ -99,10 +101,29 @@ bool HasUtf8(const Environment& environment) {
   return false;
 }
 
+// Returns the URL of the podgpu that this environment belongs to: in its pod, `kubectl exec` sees
+// the variable that tells it where to listen.
+std::string OwnUrl(const Environment& environment, bool is_fleet) {
+  const char* const variable = is_fleet ? "PODGPU_CLUSTER_LISTEN" : "DCGM_EXPORTER_LISTEN";
+  const std::string listens = environment(variable).value_or("");
+  StatusOr<ListenAddress> address = ParseListenAddress(listens);
+  if (listens.empty() || !address.ok()) {
+    return is_fleet ? "http://localhost:9401" : "http://localhost:9400";
+  }
+  if (!address->path.empty()) {
+    return "unix:" + address->path;
+  }
+  if (address->host.empty() || address->host == "0.0.0.0" || address->host == "::") {
+    address->host = "localhost";
+  }
+  return "http://" + ToString(*address);
+}
+
 void TakeTerminal(const Environment& environment, TopCommand& command) {
   constexpr uint64_t kNarrowest = 60, kWidest = 1'000;
-  if (const auto columns = ParseDecimal(environment("COLUMNS").value_or("")); columns) {
-    command.top.columns = static_cast<size_t>(std::clamp(*columns, kNarrowest, kWidest));
+  if (const auto columns = ParseDecimal(environment("COLUMNS").value_or("")).value_or(0);
+      columns > 0) {
+    command.top.columns = static_cast<size_t>(std::clamp(columns, kNarrowest, kWidest));
   }
   command.top.ascii = command.top.ascii || !HasUtf8(environment);
   const std::string terminal = environment("TERM").value_or("");
@@ -137,7 +158,7 @@ StatusOr<TopCommand> ParseTopFlags(std::span<const std::string> arguments,
                         Quoted(rest.front()), kTopHint));
   }
   if (command.top.url.empty()) {
-    command.top.url = command.top.is_fleet ? "http://localhost:9401" : "http://localhost:9400";
+    command.top.url = OwnUrl(environment, command.top.is_fleet);
   }
   TakeTerminal(environment, command);
   return command;
@@ -148,8 +169,9 @@ std::span<const FlagOf<TopCommand>> TopFlagTable() { return kTopFlags; }
 std::string TopHelpText() {
   return absl::StrFormat(
       "podgpu %s: the GPUs of a node, or the fleet, live on a terminal\n\nUsage: podgpu top [URL] "
-      "[flags]\n\nThe URL is http://HOST:PORT (http://localhost:9400 without one), "
-      "https://HOST:PORT or unix:/PATH.\nThe key ? lists the keys.\n\nFlags (one dash or two; "
+      "[flags]\n\nThe URL is http://HOST:PORT, https://HOST:PORT or unix:/PATH.  "
+      "Without one, top asks the podgpu\nof the same pod (DCGM_EXPORTER_LISTEN), or else "
+      "http://localhost:9400.\nThe key ? lists the keys.\n\nFlags (one dash or two; "
       "--name=value or --name value):\n%s\nExit codes: 0, 1 when nothing answers, 2 for usage "
       "errors.\n",
       kVersion, FlagHelp(FlagTexts(TopFlagTable())));

@@ -43,9 +43,9 @@ Status FailureOf(ErrorCode error, std::string_view step) {
 
 std::string RequestText(const HttpQuestion& question) {
   std::string text = absl::StrFormat(
-      "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: podgpu/%s (linux)\r\nAccept: application/json\r\n"
+      "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: podgpu/%s (linux)\r\nAccept: %s\r\n"
       "Accept-Encoding: gzip\r\nConnection: close\r\n",
-      question.path, question.host, kVersion);
+      question.path, question.host, kVersion, question.accept);
   const auto add = [&text](std::string_view name, std::string_view value) {
     absl::StrAppendFormat(&text, "%s: %s\r\n", name, value);
   };

@@ -45,6 +45,7 @@ struct HttpQuestion {
   std::string certificate_name;  // Required name in the server's certificate, with TLS.
   std::string etag;              // For If-None-Match; empty: none.
   std::string authorization;     // The header's value; empty: none.
+  std::string accept = "application/json";
   std::vector<std::pair<std::string, std::string>>
       headers{};  // Additional headers: name and value.
 };

@@ -62,6 +62,9 @@ StatusOr<TopAddress> ParseTopAddress(std::string_view url, uint16_t default_port
   while (base.ends_with('/')) {
     base.remove_suffix(1);
   }
+  // People paste the address that Prometheus reads.
+  constexpr std::string_view kMetrics = "/metrics";
+  base.remove_suffix(base.ends_with(kMetrics) ? kMetrics.size() : 0);
   address.base = std::string(base);
   std::string_view port;
   if (TakePrefix(rest, "[")) {

@@ -71,7 +71,19 @@ std::u32string Letters(std::string_view text) {
   return letters;
 }
 
-std::string Cut(std::string_view text, size_t width) {
+std::string InUtf8(std::u32string_view letters) {
+  std::string text;
+  for (const char32_t letter : letters) {
+    AppendUtf8(letter, text);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Shown(std::string_view text) { return InUtf8(Letters(text)); }
+
+std::string CutTo(std::string_view text, size_t width) {
   std::u32string letters = Letters(text);
   if (letters.size() > width) {
     letters.resize(width);
@@ -79,14 +91,8 @@ std::string Cut(std::string_view text, size_t width) {
       letters.back() = kCut;
     }
   }
-  std::string cut;
-  for (const char32_t letter : letters) {
-    AppendUtf8(letter, cut);
-  }
-  return cut;
+  return InUtf8(letters);
 }
-
-}  // namespace
 
 size_t WidthOf(std::string_view text) { return Letters(text).size(); }
 
@@ -115,11 +121,11 @@ size_t Canvas::Put(size_t row, size_t column, std::string_view text, Ink ink) {
 }
 
 void Canvas::PutLeft(size_t row, size_t column, size_t width, std::string_view text, Ink ink) {
-  Put(row, column, Cut(text, width), ink);
+  Put(row, column, CutTo(text, width), ink);
 }
 
 void Canvas::PutRight(size_t row, size_t column, size_t width, std::string_view text, Ink ink) {
-  const std::string cut = Cut(text, width);
+  const std::string cut = CutTo(text, width);
   Put(row, column + width - WidthOf(cut), cut, ink);
 }
 

@@ -36,6 +36,11 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
+// The rows [row, row + rows) of a canvas.
+struct PaneArea {
+  size_t row = 0, rows = 0;
+};
+
 class Canvas {
  public:
   // With `ascii`, every letter becomes an ASCII one.
@@ -64,6 +69,10 @@ class Canvas {
   std::vector<Cell> cells_;  // rows x columns, row-major.
 };
 
+// Returns `text` as a canvas shows it: without control characters and letters of unknown width.
+std::string Shown(std::string_view text);
+// The same in at most `width` columns, with "…" at the end if it is cut.
+std::string CutTo(std::string_view text, size_t width);
 // Number of columns that `text` takes on a canvas.
 size_t WidthOf(std::string_view text);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include <boost/json.hpp>
 
 #include "base/text.h"
 #include "cluster/discovery.h"
@@ -14,6 +15,13 @@ namespace {
 
 constexpr size_t kMostAnswerBytes = size_t{64} << 20;  // A fleet of 40,000 GPUs has one MiB.
 constexpr int kOk = 200, kNotModified = 304, kUnauthorized = 401, kForbidden = 403, kMissing = 404;
+constexpr int kFirstRedirect = 300, kFirstError = 400;
+
+// One request on its way.
+struct Request {
+  std::string path, etag;
+  std::string accept = "application/json";
+};
 
 bool IsNumeric(const std::string& host) {
   in6_addr bytes{};
@@ -22,8 +30,11 @@ bool IsNumeric(const std::string& host) {
 }
 
 // Returns the last part of "connecting: Connection refused", with a small first letter.
-std::string ShortFailure(const Status& status) {
+std::string ShortFailure(const Status& status, bool tls) {
   std::string text(status.message());
+  if (tls && absl::IsUnauthenticated(status) && text.find("certificate") == std::string::npos) {
+    return absl::StrFormat("it does not speak TLS (%s); write http:// for it", text);
+  }
   if (absl::IsUnavailable(status) && text.starts_with("connecting: ")) {
     text = text.substr(std::string_view("connecting: ").size());
   }
@@ -40,8 +51,8 @@ std::string ShortFailure(const Status& status) {
   return text;
 }
 
-StatusOr<HttpAnswer> AskAt(const TopServer& server, const std::string& ip, const std::string& path,
-                           const std::string& etag, Clock& clock) {
+StatusOr<HttpAnswer> AskAt(const TopServer& server, const std::string& ip, const Request& request,
+                           Clock& clock) {
   HttpClient client({.deadline = server.patience, .max_body_bytes = kMostAnswerBytes});
   const HttpClientTls no_options;
   if (server.address.tls) {
@@ -54,10 +65,11 @@ StatusOr<HttpAnswer> AskAt(const TopServer& server, const std::string& ip, const
   question.unix_path = address.unix_path;
   question.host = address.unix_path.empty() ? absl::StrFormat("%s:%d", address.host, address.port)
                                             : "localhost";
-  question.path = address.base + path;
+  question.path = address.base + request.path;
   question.certificate_name =
       server.access.server_name.empty() ? address.host : server.access.server_name;
-  question.etag = etag;
+  question.etag = request.etag;
+  question.accept = request.accept;
   question.authorization = server.access.authorization;
   std::optional<StatusOr<HttpAnswer>> answer;
   client.Ask(std::move(question),
@@ -76,8 +88,7 @@ StatusOr<HttpAnswer> AskAt(const TopServer& server, const std::string& ip, const
 }
 
 // Asks each address of a name until one accepts a connection.
-StatusOr<HttpAnswer> AskAny(const TopServer& server, const std::string& path,
-                            const std::string& etag, Clock& clock) {
+StatusOr<HttpAnswer> AskAny(const TopServer& server, const Request& request, Clock& clock) {
   const TopAddress& address = server.address;
   std::vector<std::string> ips = {address.host};
   if (address.unix_path.empty() && !IsNumeric(address.host)) {
@@ -85,7 +96,7 @@ StatusOr<HttpAnswer> AskAny(const TopServer& server, const std::string& path,
   }
   StatusOr<HttpAnswer> answer = absl::UnavailableError("the name has no address");
   for (const std::string& ip : ips) {
-    answer = AskAt(server, ip, path, etag, clock);
+    answer = AskAt(server, ip, request, clock);
     if (answer.ok() || !absl::IsUnavailable(answer.status())) {
       return answer;
     }
@@ -93,22 +104,61 @@ StatusOr<HttpAnswer> AskAny(const TopServer& server, const std::string& path,
   return answer;
 }
 
-std::string WhatAnswers(const TopServer& server, Clock& clock) {
-  const StatusOr<HttpAnswer> page = AskAny(server, "/", "", clock);
-  const std::string program = page.ok() ? ProgramOf(page->body) : "";
+// The sentence about a program that top cannot read; `program` as from ProgramOf.
+std::string WrongProgram(const TopServer& server, const std::string& program) {
+  const std::string_view wanted = server.is_fleet ? "cluster role" : "/api/v1";
   if (program.empty()) {
-    return absl::StrFormat("that is another program; top needs podgpu's %s",
-                           server.is_fleet ? "cluster role" : "/api/v1");
+    return absl::StrFormat("that is another program; top needs podgpu's %s", wanted);
   }
-  if (program == "podgpu" || program == "\"podgpu\"") {
-    return server.is_fleet ? "that is a node; leave --fleet out"
+  if (program == "podgpu") {
+    return server.is_fleet ? "that is podgpu of one node; leave --fleet out"
                            : "that podgpu has no /api/v1/status: it is older than top";
   }
   if (program == "podgpu cluster") {
-    return "that is the cluster role; top needs --fleet for it";
+    return server.is_fleet ? "that cluster role has no /api/v1/fleet: it is older than top"
+                           : "that is podgpu's cluster role; add --fleet";
   }
-  return absl::StrFormat("that is %s; top needs podgpu's %s", program,
-                         server.is_fleet ? "cluster role" : "/api/v1");
+  return absl::StrFormat("that is %s; top needs podgpu's %s", program, wanted);
+}
+
+// Every program of interest tells its name in the title of its first page.
+std::string WhatAnswers(const TopServer& server, Clock& clock) {
+  const StatusOr<HttpAnswer> page = AskAny(server, {"/", "", "text/html"}, clock);
+  return WrongProgram(server, page.ok() ? ProgramOf(page->body) : "");
+}
+
+// The server's own words for an error: "error" of a JSON object, or the first line of a text.
+std::string WordsOf(std::string_view body) {
+  constexpr size_t kLongest = 200;
+  boost::system::error_code error;
+  const boost::json::value root = boost::json::parse({body.data(), body.size()}, error);
+  const boost::json::object* const object = error ? nullptr : root.if_object();
+  const boost::json::value* const told = object == nullptr ? nullptr : object->if_contains("error");
+  std::string words;
+  if (told != nullptr && told->is_string()) {
+    words = std::string(told->get_string().data(), told->get_string().size());
+  } else if (body.find('<') == std::string_view::npos) {
+    words = std::string(Trim(body.substr(0, body.find('\n'))));
+  }
+  return words.empty() ? "" : ": " + words.substr(0, kLongest);
+}
+
+Status FailureOf(const TopServer& server, const HttpAnswer& answer) {
+  if (answer.status == kUnauthorized) {
+    return absl::PermissionDeniedError(
+        server.access.authorization.empty()
+            ? "it asks for a password (401); --node-web-config gives one"
+            : "it refuses the password or token (401)");
+  }
+  if (answer.status == kForbidden) {
+    return absl::PermissionDeniedError("it forbids this (403)");
+  }
+  if (answer.status >= kFirstRedirect && answer.status < kFirstError) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "it sends the reader to another URL (%d); give top that one", answer.status));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrFormat("it answers %d%s", answer.status, WordsOf(answer.body)));
 }
 
 }  // namespace
@@ -135,26 +185,27 @@ std::string ProgramOf(std::string_view page) {
 
 StatusOr<HttpAnswer> FetchFrom(const TopServer& server, const std::string& path,
                                const std::string& etag, Clock& clock) {
-  StatusOr<HttpAnswer> answer = AskAny(server, path, etag, clock);
+  StatusOr<HttpAnswer> answer = AskAny(server, {path, etag}, clock);
   if (!answer.ok()) {
-    return Status(answer.status().code(), ShortFailure(answer.status()));
+    return Status(answer.status().code(), ShortFailure(answer.status(), server.address.tls));
   }
-  if (answer->status == kOk || (answer->status == kNotModified && !etag.empty())) {
+  if (answer->status == kNotModified && !etag.empty()) {
     return answer;
   }
-  if (answer->status == kUnauthorized) {
-    return absl::PermissionDeniedError(
-        server.access.authorization.empty()
-            ? "it asks for a password (401); --node-web-config gives one"
-            : "it refuses the password or token (401)");
+  if (answer->status == kOk) {
+    // A proxy may answer with its own page.
+    return Trim(answer->body).starts_with('{')
+               ? std::move(answer)
+               : absl::UnimplementedError(WrongProgram(server, ProgramOf(answer->body)));
   }
-  if (answer->status == kForbidden) {
-    return absl::PermissionDeniedError("it forbids this (403)");
-  }
-  if (answer->status == kMissing) {
-    return absl::UnimplementedError(WhatAnswers(server, clock));
-  }
-  return absl::UnavailableError(absl::StrFormat("it answers %d", answer->status));
+  const bool is_explanation = path.starts_with(kTopExplainPath);
+  return answer->status == kMissing && !is_explanation
+             ? absl::UnimplementedError(WhatAnswers(server, clock))
+             : FailureOf(server, *answer);
+}
+
+bool HasAnswered(const Status& failure) {
+  return !absl::IsUnavailable(failure) && !absl::IsDeadlineExceeded(failure);
 }
 
 StatusOr<NodeWebAccess> ReadTopAccess(const std::string& web_config, const std::string& ca_file,

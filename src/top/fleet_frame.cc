@@ -5,9 +5,10 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/text.h"
 #include "base/time_text.h"
+#include "top/notes.h"
 #include "top/pane.h"
-#include "top/silence.h"
 
 namespace podgpu {
 namespace {
@@ -18,46 +19,69 @@ constexpr uint64_t kBytesPerMib = uint64_t{1} << 20;
 constexpr Size kSmallestFleet{60, 12};
 
 PaneCell Count(uint32_t count) { return {std::to_string(count), count, {}}; }
+PaneCell NoNumber() { return {std::string(kDash), {}, {}}; }
 
-PaneTable WastefulPods(const FleetStatus& fleet, int64_t now_s) {
+PaneCell Memory(uint64_t mib) {
+  return {MemoryWord(mib * kBytesPerMib), static_cast<double>(mib), {}};
+}
+
+PaneCell Span(std::optional<int64_t> since_s, int64_t now_s, Ink ink = Ink::kPlain) {
+  if (!since_s) {
+    return NoNumber();
+  }
+  const int64_t ms = (now_s - *since_s) * kMsPerSecond;
+  return {SpanText(ms), static_cast<double>(ms), ink};
+}
+
+double IdleHours(const FleetPodRow& pod, int64_t now_s) {
+  return std::max(
+      0.0, static_cast<double>(now_s * pod.idle_gpus - pod.idle_since_sum_s) / kSecondsPerHour);
+}
+
+PaneTable WastefulPods(const FleetModel& model, int64_t now_s) {
   PaneTable table;
-  table.columns = {{"NAMESPACE/POD", 0, true, true},
+  table.columns = {{"NAMESPACE/POD", 0, true, true, true},
                    {"GPUS", 5},
                    {"IDLE", 6},
-                   {"IDLE FOR", 10},
-                   {"MEMORY", 8},
+                   {.title = "IDLE FOR", .width = 10, .dropped_as = 3},
+                   {.title = "MEMORY", .width = 8, .dropped_as = 2},
                    {"GPU-HOURS", 11},
-                   {"", 2, true, true},
-                   {"FIRST NODE", 20, true, true}};
+                   {.title = "FIRST NODE",
+                    .width = 20,
+                    .is_left = true,
+                    .rises = true,
+                    .gap = 2,
+                    .dropped_as = 1,
+                    .most = 44}};
   table.sorted_by = 5;
-  for (const FleetPodRow& pod : fleet.pods) {
+  table.least_name = 30;
+  for (const FleetPodRow& pod : model.shown().pods) {
     PaneRow row;
     row.key = pod.pod_namespace + "/" + pod.pod;
     row.pod_namespace = pod.pod_namespace;
     row.searched = row.key + " " + pod.first_node;
     row.is_idle = pod.idle_gpus > 0;
-    row.cells = {{row.key, {}, {}}, Count(pod.gpus), Count(pod.idle_gpus)};
-    if (pod.idle_since_s) {
-      const int64_t idle_ms = (now_s - *pod.idle_since_s) * kMsPerSecond;
-      const double hours =
-          static_cast<double>(now_s * pod.idle_gpus - pod.idle_since_sum_s) / kSecondsPerHour;
-      row.cells.push_back({SpanText(idle_ms), static_cast<double>(idle_ms), Ink::kIdle});
-      row.cells.push_back({MemoryWord(pod.memory_used_mib * kBytesPerMib),
-                           static_cast<double>(pod.memory_used_mib),
-                           {}});
-      row.cells.push_back({absl::StrFormat("%.1f", std::max(hours, 0.0)), hours, {}});
+    row.cells = {{row.key, {}, {}}, Count(pod.gpus)};
+    if (model.is_old) {
+      row.cells.insert(row.cells.end(), 4, NoNumber());
     } else {
-      row.cells.push_back({});
-      row.cells.push_back({MemoryWord(pod.memory_used_mib * kBytesPerMib),
-                           static_cast<double>(pod.memory_used_mib),
-                           {}});
-      row.cells.push_back({"0.0", 0.0, Ink::kDim});
+      const double hours = IdleHours(pod, now_s);
+      row.cells.push_back(Count(pod.idle_gpus));
+      row.cells.push_back(pod.idle_since_s ? Span(pod.idle_since_s, now_s, Ink::kIdle)
+                                           : PaneCell());
+      row.cells.push_back(Memory(pod.memory_used_mib));
+      row.cells.push_back(
+          {absl::StrFormat("%.1f", hours), hours, pod.idle_gpus > 0 ? Ink::kPlain : Ink::kDim});
     }
-    row.cells.push_back({});
     row.cells.push_back({pod.first_node, {}, {}});
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+// Two nodes may have the same name, by mistake.
+std::string NodeKey(const FleetNodeRow& node) {
+  return node.node.empty() ? node.address : node.node + "  " + node.address;
 }
 
 // Larger for a node that needs a look sooner.
@@ -66,7 +90,17 @@ double Urgency(const FleetNodeRow& node) {
   return (node.state == "ok" ? 0 : kBad) + node.bad * kBad / 1e3 + node.idle;
 }
 
-PaneTable Nodes(const FleetStatus& fleet, int64_t now_s) {
+PaneCell UsedMemory(const FleetNodeRow& node) {
+  if (node.memory_total_mib == 0) {
+    return NoNumber();
+  }
+  return {absl::StrFormat("%s/%s", MemoryWord(node.memory_used_mib * kBytesPerMib),
+                          MemoryWord(node.memory_total_mib * kBytesPerMib)),
+          static_cast<double>(node.memory_used_mib),
+          {}};
+}
+
+PaneTable Nodes(const FleetModel& model, int64_t now_s) {
   PaneTable table;
   table.columns = {{"NODE", 0, true, true},
                    {"STATE", 13, true},
@@ -76,36 +110,34 @@ PaneTable Nodes(const FleetStatus& fleet, int64_t now_s) {
                    {"FREE", 5},
                    {"BAD", 4},
                    {"SM%", 5},
-                   {"MEMORY", 14},
-                   {"READ", 8}};
+                   {.title = "MEMORY", .width = 14, .dropped_as = 1},
+                   {.title = "READ", .width = 8, .dropped_as = 2}};
   table.sorted_by = 1;
-  for (const FleetNodeRow& node : fleet.nodes) {
+  table.has_namespaces = false;
+  for (const FleetNodeRow& node : model.shown().nodes) {
     PaneRow row;
-    row.key = node.node.empty() ? node.address : node.node;
-    row.searched = row.key + " " + node.address + " " + node.state;
+    row.key = NodeKey(node);
+    row.searched = row.key + " " + node.state;
     row.is_idle = node.idle > 0;
-    const Ink ink = node.state == "ok" ? Ink::kPlain : Ink::kAlarm;
-    row.cells = {{row.key, {}, {}}, {node.state, Urgency(node), ink},
-                 Count(node.gpus),  Count(node.held),
-                 Count(node.idle),  Count(node.free),
-                 Count(node.bad)};
-    row.cells.push_back(node.activity_percent
-                            ? PaneCell{std::to_string(*node.activity_percent),
-                                       static_cast<double>(*node.activity_percent),
-                                       {}}
-                            : PaneCell{std::string(kDash), {}, {}});
-    row.cells.push_back(
-        node.memory_total_mib > 0
-            ? PaneCell{absl::StrFormat("%s/%s", MemoryWord(node.memory_used_mib * kBytesPerMib),
-                                       MemoryWord(node.memory_total_mib * kBytesPerMib)),
-                       static_cast<double>(node.memory_used_mib),
-                       {}}
-            : PaneCell{std::string(kDash), {}, {}});
-    row.cells.push_back(node.read_at_s
-                            ? PaneCell{SpanText((now_s - *node.read_at_s) * kMsPerSecond),
-                                       static_cast<double>(now_s - *node.read_at_s),
-                                       {}}
-                            : PaneCell{std::string(kDash), {}, {}});
+    row.cells = {{node.node.empty() ? node.address : node.node, {}, {}}};
+    if (model.is_old) {
+      row.cells.push_back(NoNumber());
+      row.cells.push_back(Count(node.gpus));
+      row.cells.insert(row.cells.end(), 6, NoNumber());
+    } else {
+      const Ink ink = node.state == "ok" ? Ink::kPlain : Ink::kAlarm;
+      row.cells.push_back({node.state, Urgency(node), ink});
+      for (const uint32_t count : {node.gpus, node.held, node.idle, node.free, node.bad}) {
+        row.cells.push_back(Count(count));
+      }
+      row.cells.push_back(node.activity_percent
+                              ? PaneCell{std::to_string(*node.activity_percent),
+                                         static_cast<double>(*node.activity_percent),
+                                         {}}
+                              : NoNumber());
+      row.cells.push_back(UsedMemory(node));
+    }
+    row.cells.push_back(Span(node.read_at_s, now_s));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -122,47 +154,106 @@ std::string FleetHead(const FleetModel& model) {
     bad += node.bad;
     nodes_ok += node.state == "ok" ? 1U : 0U;
   }
-  std::string text = absl::StrFormat(
-      "podgpu top --fleet  %d nodes: %d ok  %d GPUs: %d held, %d of them idle, %d "
-      "free",
-      fleet.nodes.size(), nodes_ok, gpus, held, idle, free);
-  if (bad > 0) {
-    absl::StrAppendFormat(&text, ", %d bad", bad);
+  if (model.is_old) {
+    return absl::StrFormat("podgpu top  %d nodes  %d GPUs", fleet.nodes.size(), gpus);
   }
-  return text;
+  // A narrow terminal cuts the end.
+  return absl::StrFormat("podgpu top  %d nodes: %d ok  %d GPUs:%s %d idle %d free %d held",
+                         fleet.nodes.size(), nodes_ok, gpus,
+                         bad > 0 ? absl::StrFormat(" %d bad", bad) : "", idle, free, held);
 }
 
-// Returns the pane: there are two, and the other keys of panes mean the nodes too.
+// The second of the two panes has the nodes.
 Pane FleetPane(const TopView& view) {
   return view.pane == Pane::kPods ? Pane::kPods : Pane::kProcesses;
 }
 
-void DrawFleetBar(const TopView& view, std::string_view note, size_t row, Canvas& canvas) {
-  const bool pods = FleetPane(view) == Pane::kPods;
-  canvas.Put(row, 0, std::string(canvas.size().columns, '-'));
-  canvas.Put(row, 2, pods ? " [1 Pods] 2 Nodes " : " 1 Pods [2 Nodes] ");
-  const size_t width = WidthOf(note) + 1;
-  canvas.Put(row, canvas.size().columns - std::min(canvas.size().columns, width),
-             " " + std::string(note));
-}
-
-// The detail of the selected node, in the line above the keys.
-std::string DetailOf(const FleetStatus& fleet, const TopView& view) {
-  const std::string& selected = view.selected[static_cast<size_t>(Pane::kProcesses)];
-  const auto node = std::ranges::find_if(fleet.nodes, [&](const FleetNodeRow& row) {
-    return !selected.empty() && (row.node == selected || row.address == selected);
-  });
+// What else is known of the selected row, above the keys: the node's state and its address for top.
+std::string FleetFoot(const FleetStatus& fleet, const TopView& view) {
+  const std::string& selected = view.selection();
+  const auto node = std::ranges::find(fleet.nodes, selected, NodeKey);
   if (FleetPane(view) != Pane::kPods && node != fleet.nodes.end()) {
     return absl::StrFormat("%s  podgpu top http://%s", node->detail, node->address);
   }
   return fleet.verdict;
 }
 
+std::vector<std::string> FleetHelp(size_t columns) {
+  constexpr std::string_view kHelp[] = {
+      "q quit           ? this help        Esc back, clear the filter, unselect",
+      "1 2 Tab  pane    up down j k PgUp PgDn Home End  select a row",
+      "Enter detail of the row             n next namespace",
+      "/ filter on namespace, pod, node, state; /~ a regular expression",
+      "< > sort column  r reverse          i idle only",
+      "p Space pause    + - interval       c colour",
+      "",
+      "IDLE: GPUs that are held and do nothing. IDLE FOR: since the first of them stopped.",
+      "GPU-HOURS: their idle times, added up. BAD: neither ok nor degraded.",
+  };
+  return HelpLines(kHelp, columns);
+}
+
+// The verdict, the failure, or the selected row's facts, in as many lines as they need.
+std::vector<std::string> FleetFootLines(const FleetModel& model, const TopView& view,
+                                        const std::string& cause, size_t columns) {
+  constexpr size_t kMostLines = 3;
+  std::vector<std::string> lines =
+      WrappedTo(cause.empty() ? FleetFoot(model.shown(), view) : cause, columns, kMostLines);
+  lines.resize(std::max<size_t>(lines.size(), 1));
+  return lines;
+}
+
+// Returns the lines that the pane shows in place of rows; nothing if it has rows.
+std::optional<std::vector<std::string>> FleetLines(const PaneTable& table, const TopView& view,
+                                                   size_t columns) {
+  if (view.shows_help) {
+    return FleetHelp(columns);
+  }
+  return view.shows_detail ? std::optional(RowLines(table, view)) : std::nullopt;
+}
+
+std::string WhyNoRow(const PaneTable& table, Pane pane) {
+  if (table.hidden > 0) {
+    return absl::StrFormat(" no row: the filter, the namespace or \"idle only\" hides all %d",
+                           table.hidden);
+  }
+  return pane == Pane::kPods ? " no pod holds a GPU" : " no node is known yet";
+}
+
+// The pane between the head and the foot.
+void DrawFleetPane(const FleetModel& model, const TopView& view, PaneArea area, Canvas& canvas) {
+  constexpr std::string_view kNames[] = {"1 Pods", "2 Nodes"};
+  const Pane pane = FleetPane(view);
+  const PaneTable table = FleetTable(pane, model, view);
+  const PaneArea below{area.row + 1, area.rows - 1};
+  std::vector<std::string> notes = NotesOn(table, view, pane, below.rows);
+  if (const auto lines = FleetLines(table, view, canvas.size().columns)) {
+    notes = DrawScrolled(*lines, view.scroll, below, canvas);
+  } else if (table.rows.empty()) {
+    DrawLines({{WhyNoRow(table, pane)}}, below, canvas);
+  } else {
+    DrawPaneTable(table, view, pane, below, canvas);
+  }
+  DrawBar(kNames, pane == Pane::kPods ? 0 : 1, notes, area.row, canvas);
+}
+
+// Rows of the pane, its bar and its head included.
+size_t FleetPaneRows(Size size, size_t foot) {
+  constexpr size_t kHeadAndKeys = 2;
+  return size.rows - std::min(size.rows, kHeadAndKeys + foot);
+}
+
+Silence SilenceOf(const FleetModel& model) {
+  Silence silence = model.silence;
+  silence.name = model.url;
+  return silence;
+}
+
 }  // namespace
 
-PaneTable FleetTable(Pane pane, const FleetStatus& fleet, const TopView& view, int64_t now_ms) {
-  const int64_t now_s = now_ms / kMsPerSecond;
-  PaneTable table = pane == Pane::kPods ? WastefulPods(fleet, now_s) : Nodes(fleet, now_s);
+PaneTable FleetTable(Pane pane, const FleetModel& model, const TopView& view) {
+  const int64_t now_s = model.now_ms / kMsPerSecond;
+  PaneTable table = pane == Pane::kPods ? WastefulPods(model, now_s) : Nodes(model, now_s);
   ArrangeRows(view, view.orders[static_cast<size_t>(pane)], table);
   return table;
 }
@@ -175,34 +266,31 @@ Canvas DrawFleet(const FleetModel& model, const TopView& view, Size size, bool a
                                kSmallestFleet.rows, size.columns, size.rows));
     return canvas;
   }
-  const Silence silence{model.url, model.failure, model.silent_for_ms, model.next_try_in_ms};
   if (!model.fleet) {
-    canvas.PutLeft(0, 0, size.columns,
-                   model.failure.empty() ? "podgpu top " + model.url + "  waiting for an answer"
-                                         : SilenceText(silence));
-    canvas.Put(size.rows - 1, 0, "q quit");
+    DrawNoAnswer(SilenceOf(model), canvas);
     return canvas;
   }
-  const Pane pane = FleetPane(view);
-  const PaneTable table = FleetTable(pane, model.shown(), view, model.now_ms);
-  DrawFleetBar(view, NoteOn(table, view), 1, canvas);
-  constexpr size_t kAround = 5;
-  DrawPaneTable(table, view, pane, {2, size.rows - kAround + 1}, canvas);
-  canvas.PutLeft(size.rows - 2, 0, size.columns, DetailOf(model.shown(), view));
-  canvas.PutLeft(size.rows - 1, 0, size.columns,
-                 view.is_typing_filter
-                     ? absl::StrFormat("/%s_  Enter keeps it, Esc clears it", view.filter)
-                     : "q quit 1 2 pane / filter < > sort r reverse i idle only n namespace p "
-                       "pause");
-  if (!model.failure.empty()) {
+  std::string cause;
+  const std::string silent =
+      model.silence.failure.empty() ? "" : SilenceHead(SilenceOf(model), size.columns, cause);
+  const std::vector<std::string> foot = FleetFootLines(model, view, cause, size.columns);
+  DrawFleetPane(model, view, {1, FleetPaneRows(size, foot.size())}, canvas);
+  DrawLines(foot, {size.rows - 1 - foot.size(), foot.size()}, canvas);
+  canvas.PutLeft(
+      size.rows - 1, 0, size.columns,
+      view.is_typing_filter
+          ? FilterLine(view)
+          : "q quit ? help / filter < > sort r reverse i idle only p pause Enter detail");
+  if (!silent.empty()) {
     for (size_t row = 1; row < size.rows; ++row) {
       canvas.Paint(row, Ink::kDim);
     }
-    canvas.PutLeft(0, 0, size.columns, SilenceText(silence));
+    canvas.PutLeft(0, 0, size.columns, silent);
     return canvas;
   }
   const std::string clock =
-      TimeOfDay(model.now_ms, model.utc_offset_s) + (view.is_paused ? " paused" : "");
+      absl::StrFormat("%s %s", TimeOfDay(model.now_ms, model.utc_offset_s),
+                      view.is_paused ? "paused" : IntervalWord(view.interval.count()));
   canvas.PutLeft(0, 0, size.columns - clock.size() - 1, FleetHead(model));
   canvas.PutRight(0, size.columns - clock.size(), clock.size(), clock);
   return canvas;
@@ -210,8 +298,8 @@ Canvas DrawFleet(const FleetModel& model, const TopView& view, Size size, bool a
 
 std::string DrawFleetOnce(const FleetModel& model, const TopView& view, size_t columns,
                           bool ascii) {
-  const PaneTable pods = FleetTable(Pane::kPods, model.shown(), view, model.now_ms);
-  const PaneTable nodes = FleetTable(Pane::kProcesses, model.shown(), view, model.now_ms);
+  const PaneTable pods = FleetTable(Pane::kPods, model, view);
+  const PaneTable nodes = FleetTable(Pane::kProcesses, model, view);
   constexpr size_t kHeads = 5;
   Canvas canvas(
       {std::max(columns, kSmallestFleet.columns), pods.rows.size() + nodes.rows.size() + kHeads},
@@ -225,13 +313,18 @@ std::string DrawFleetOnce(const FleetModel& model, const TopView& view, size_t c
 
 PressContext FleetContext(const FleetModel& model, const TopView& view, Size size) {
   PressContext context;
+  constexpr size_t kPanesOfFleet = 2;
+  context.panes = kPanesOfFleet;
   if (!model.fleet) {
     return context;
   }
-  constexpr size_t kAround = 5;
-  context.page_rows = size.rows > kAround ? size.rows - kAround : 1;
-  const Pane pane = FleetPane(view);
-  const PaneTable table = FleetTable(pane, model.shown(), view, model.now_ms);
+  constexpr size_t kBarAndHead = 2;
+  const size_t foot = FleetFootLines(model, view, "", std::max(size.columns, size_t{2})).size();
+  context.page_rows = std::max(FleetPaneRows(size, foot), kBarAndHead + 1) - kBarAndHead;
+  const PaneTable table = FleetTable(FleetPane(view), model, view);
+  if (const auto lines = FleetLines(table, view, size.columns)) {
+    context.lines = lines->size() - std::min(lines->size(), FleetPaneRows(size, foot) - 1);
+  }
   context.columns = static_cast<int>(table.columns.size());
   context.sorted_by = static_cast<int>(table.sorted_by);
   std::set<std::string> namespaces;

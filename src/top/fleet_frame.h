@@ -11,6 +11,7 @@
 #include "top/canvas.h"
 #include "top/pane_table.h"
 #include "top/read_fleet.h"
+#include "top/silence.h"
 #include "top/view.h"
 
 namespace podgpu {
@@ -20,8 +21,8 @@ struct FleetModel {
   std::string url;
   int64_t now_ms = 0;
   int64_t utc_offset_s = 0;
-  std::string failure;
-  int64_t silent_for_ms = 0, next_try_in_ms = 0;
+  Silence silence;      // Without a failure while the cluster role answers.
+  bool is_old = false;  // Its answer is too old: names stay, numbers that change are dashes.
 
   // Call only after the first answer.
   const FleetStatus& shown() const {
@@ -35,6 +36,6 @@ std::string DrawFleetOnce(const FleetModel& model, const TopView& view, size_t c
 PressContext FleetContext(const FleetModel& model, const TopView& view, Size size);
 
 // Makes the table of pods for Pane::kPods, and the table of nodes for each other pane.
-PaneTable FleetTable(Pane pane, const FleetStatus& fleet, const TopView& view, int64_t now_ms);
+PaneTable FleetTable(Pane pane, const FleetModel& model, const TopView& view);
 
 }  // namespace podgpu

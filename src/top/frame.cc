@@ -9,9 +9,8 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "top/gpu_table.h"
+#include "top/notes.h"
 #include "top/pane.h"
-#include "top/silence.h"
-#include "ui/status_words.h"
 
 namespace podgpu {
 namespace {
@@ -25,12 +24,21 @@ bool IsStacked(Size size) {
   return size.columns >= kStackedFrom.columns && size.rows >= kStackedFrom.rows;
 }
 
+Silence SilenceOf(const TopModel& model) {
+  Silence silence = model.silence;
+  silence.name = model.status ? model.shown().node : model.url;
+  return silence;
+}
+
 // Returns for example "8 GPUs: 6 ok 1 degr 1 lost".
 std::string Counts(const NodeStatus& status, bool is_wide) {
   constexpr std::string_view kOrder[] = {"ok", "degraded", "unresponsive", "lost", "recovering"};
   std::string text =
       absl::StrFormat("%d GPU%s%s", status.gpus.size(), status.gpus.size() == 1 ? "" : "s",
                       status.gpus.empty() ? "" : ":");
+  if (status.gpus.empty() && !status.ready) {
+    return "waiting";
+  }
   const char* separator = " ";
   for (const std::string_view state : kOrder) {
     const auto count = std::ranges::count(status.gpus, state, &StatusGpu::state);
@@ -66,29 +74,6 @@ std::string TotalPower(const NodeStatus& status, bool with_limit) {
     absl::StrAppendFormat(&text, " of %.2f", limit / kKilo);
   }
   return text;
-}
-
-void DrawWideHead(const TopModel& model, const TopView& view, Canvas& canvas) {
-  const NodeStatus& status = model.shown();
-  std::string text = absl::StrFormat("podgpu top  %s  ", status.node);
-  if (!status.driver_version.empty()) {
-    absl::StrAppendFormat(&text, "driver %s, ", status.driver_version);
-  }
-  absl::StrAppendFormat(&text, "source %s", status.source.empty() ? "none" : status.source);
-  if (status.sampled_at_ms) {
-    absl::StrAppendFormat(
-        &text, ", sample %.1f s old",
-        static_cast<double>(std::max<int64_t>(0, model.now_ms - *status.sampled_at_ms)) /
-            kSecondMs);
-  }
-  text += "   " + Counts(status, true);
-  for (const std::string& part : {IdleCount(status), TotalPower(status, true)}) {
-    text += part.empty() ? "" : "   " + part;
-  }
-  absl::StrAppendFormat(&text, "   %s  %s%s", TimeOfDay(model.now_ms, model.utc_offset_s),
-                        view.is_paused ? "paused, every " : "every ",
-                        IntervalWord(view.interval.count()));
-  canvas.PutLeft(0, 0, canvas.size().columns, text);
 }
 
 // Drops parts from the end until the node's name has room.
@@ -127,165 +112,171 @@ void DrawNarrowHead(const TopModel& model, const TopView& view, Canvas& canvas) 
   canvas.PutRight(0, columns - right.size(), right.size(), right);
 }
 
-Silence SilenceOf(const TopModel& model) {
-  return {model.status ? model.shown().node : model.url, model.failure, model.silent_for_ms,
-          model.next_try_in_ms};
-}
-
-// Returns for example "GPU 3 lost 2m15s: XID 79, left the PCIe bus. Reboot the node."
-std::string FaultText(const NodeStatus& status, const StatusFault& fault, int64_t now_ms) {
-  std::string text = fault.text;
-  const size_t cause = fault.text.find(": ");
-  if (fault.gpu && cause != std::string::npos) {
-    const auto gpu = std::ranges::find(status.gpus, *fault.gpu, &StatusGpu::index);
-    const std::optional<int64_t> since_ms =
-        gpu != status.gpus.end() ? gpu->since_ms : std::optional<int64_t>();
-    if (since_ms) {
-      text = absl::StrFormat("GPU %d %s %s%s", *fault.gpu, ShortState(fault.state),
-                             SpanText(now_ms - *since_ms), fault.text.substr(cause));
-    }
-  }
-  text += text.ends_with('.') ? "" : ".";
-  return fault.remedy.empty() ? text : text + " " + SentenceWords(fault.remedy);
-}
-
-std::string MissingText(const NodeStatus& status, const StatusMissing& missing) {
-  return absl::StrFormat("not shown: %s%s%s: %s", missing.what,
-                         missing.gpus.empty() ? "" : ", GPU ", missing.gpus,
-                         ReasonWords(status, missing));
-}
-
-// The worst fault; without one, the first value that is missing.
-std::string FootText(const NodeStatus& status, int64_t now_ms) {
-  const auto more = [](size_t all) {
-    return all > 1 ? absl::StrFormat("  +%d more", all - 1) : "";
-  };
-  if (!status.faults.empty()) {
-    const StatusFault& worst = status.faults.front();
-    return FaultText(status, worst, now_ms) + more(status.faults.size()) +
-           (worst.explain.empty() ? "" : "  (4 explains)");
-  }
-  return status.missing.empty()
-             ? ""
-             : MissingText(status, status.missing.front()) + more(status.missing.size());
-}
-
-// Returns a line for each fault and each missing value; what the verdict of a node without GPUs
-// says is not repeated.
-std::vector<std::string> AllNotes(const NodeStatus& status, int64_t now_ms) {
-  std::vector<std::string> notes;
-  for (const StatusFault& fault : status.faults) {
-    const size_t cause = fault.text.find(": ");
-    const bool is_told = status.gpus.empty() && cause != std::string::npos &&
-                         status.verdict.find(fault.text.substr(cause)) != std::string::npos;
-    if (!is_told) {
-      notes.push_back(FaultText(status, fault, now_ms));
-    }
-  }
-  for (const StatusMissing& missing : status.missing) {
-    notes.push_back(MissingText(status, missing));
-  }
-  return notes;
-}
-
-std::string CostText(const NodeStatus& status) {
-  constexpr double kMib = 1024.0 * 1024, kPercent = 100;
-  std::string text = "podgpu " + status.version;
-  if (status.self.resident_bytes) {
-    absl::StrAppendFormat(&text, ": %.1f MiB resident",
-                          static_cast<double>(*status.self.resident_bytes) / kMib);
-  }
-  if (status.self.cpu_ratio) {
-    absl::StrAppendFormat(&text, ", %.2f %% of a core", *status.self.cpu_ratio * kPercent);
-  }
-  absl::StrAppendFormat(&text, ", %d series", status.self.series);
-  return text;
-}
-
 void DrawNoGpu(const TopModel& model, Canvas& canvas) {
-  const NodeStatus& status = model.shown();
-  constexpr std::string_view kReady = "ready: ";
-  std::string_view reason = Trim(status.verdict, ". \n");
-  reason.remove_prefix(reason.starts_with(kReady) ? kReady.size() : 0);
-  const std::string text =
-      absl::StrFormat("no GPU on %s: %s. podgpu doctor says more", status.node, reason);
   size_t row = 2;
-  for (const std::string& line : Wrapped(text, canvas.size().columns - 1, 2)) {
+  for (const std::string& line : Wrapped(NoGpuText(model.shown()), canvas.size().columns - 1, 2)) {
     canvas.Put(row, row == 2 ? 0 : 2, line);
     ++row;
   }
-  canvas.Put(row + 1, 0, CostText(status));
+  canvas.Put(row + 1, 0, CostText(model.shown()));
 }
 
-void DrawFoot(const TopModel& model, const TopView& view, Canvas& canvas) {
-  const size_t rows = canvas.size().rows, columns = canvas.size().columns;
-  const std::vector<StatusFault>& faults = model.shown().faults;
-  canvas.PutLeft(rows - 2, 0, columns, FootText(model.shown(), model.now_ms),
-                 faults.empty() ? Ink::kPlain : InkOfState(faults.front().state));
-  if (view.is_typing_filter) {
-    canvas.PutLeft(rows - 1, 0, columns,
-                   absl::StrFormat("/%s_  Enter keeps it, Esc clears it", view.filter));
+void DrawWideHead(const TopModel& model, const TopView& view, Canvas& canvas) {
+  const NodeStatus& status = model.shown();
+  std::string text = absl::StrFormat("podgpu top  %s  ", status.node);
+  if (!status.driver_version.empty()) {
+    absl::StrAppendFormat(&text, "driver %s, ", status.driver_version);
+  }
+  absl::StrAppendFormat(&text, "source %s", status.source.empty() ? "none" : status.source);
+  if (status.sampled_at_ms) {
+    absl::StrAppendFormat(
+        &text, ", sample %.1f s old",
+        static_cast<double>(std::max<int64_t>(0, model.now_ms - *status.sampled_at_ms)) /
+            kSecondMs);
+  }
+  text += "   " + Counts(status, true);
+  for (const std::string& part : {IdleCount(status), TotalPower(status, true)}) {
+    text += part.empty() ? "" : "   " + part;
+  }
+  absl::StrAppendFormat(&text, "   %s  %s%s", TimeOfDay(model.now_ms, model.utc_offset_s),
+                        view.is_paused ? "paused, every " : "every ",
+                        IntervalWord(view.interval.count()));
+  if (WidthOf(text) > canvas.size().columns) {
+    DrawNarrowHead(model, view, canvas);
     return;
   }
-  canvas.PutLeft(rows - 1, 0, columns,
-                 "q quit ? help / filter < > sort r reverse i idle only p pause Enter detail");
+  canvas.Put(0, 0, text);
 }
 
-// Draws a pane with its bar into an area.
-void DrawPane(const TopModel& model, const TopView& view, Pane pane, bool alone, PaneArea area,
+void DrawFoot(const TopModel& model, const TopView& view, const std::vector<std::string>& lines,
               Canvas& canvas) {
-  const PaneArea below{area.row + 1, area.rows - 1};
+  const size_t columns = canvas.size().columns, keys = canvas.size().rows - 1;
+  const std::vector<StatusFault>& faults = model.shown().faults;
+  const Ink ink = faults.empty() ? Ink::kPlain : InkOfState(faults.front().state);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    canvas.PutLeft(keys - lines.size() + i, 0, columns, lines[i], ink);
+  }
+  canvas.PutLeft(
+      keys, 0, columns,
+      view.is_typing_filter
+          ? FilterLine(view)
+          : "q quit ? help / filter < > sort r reverse i idle only p pause Enter detail");
+}
+
+// Where the parts of a frame stand, from top to bottom: head, GPUs, panes, foot, keys.
+struct FrameParts {
+  std::string head;  // Set only while the node gives no status.
+  size_t gpu_rows = 0;
+  std::vector<std::string> foot;
+  PaneArea panes;
+  bool is_stacked = false;
+};
+
+// Lines that the foot may have.  A fault that takes a GPU away is told whole; all else only where
+// GPUs and pods leave room.
+size_t MostFootLines(const NodeStatus& status, Size size) {
+  constexpr size_t kTall = 24, kMiddle = 18, kMostLines = 3, kOtherRows = 5;
+  const size_t by_height = size.rows >= kTall ? kMostLines : size.rows >= kMiddle ? 2 : 1;
+  if (!status.faults.empty() && InkOfState(status.faults.front().state) == Ink::kAlarm) {
+    return by_height;
+  }
+  const size_t used = kOtherRows + GpuRows(status) + status.pods.size();
+  return std::clamp<size_t>(size.rows - std::min(size.rows, used), 1, by_height);
+}
+
+FrameParts PartsFor(const TopModel& model, Size size) {
+  constexpr size_t kHeads = 2, kKeys = 1, kLeastPane = 6, kLeastStacked = 20;
+  FrameParts parts;
+  std::string cause;
+  if (!model.silence.failure.empty()) {
+    parts.head = SilenceHead(SilenceOf(model), size.columns, cause);
+  }
+  const size_t most_foot = MostFootLines(model.shown(), size);
+  parts.foot = cause.empty() ? FootLines(model.shown(), model.now_ms, size.columns, most_foot)
+                             : WrappedTo(cause, size.columns, most_foot);
+  parts.foot.resize(std::max<size_t>(parts.foot.size(), 1));
+  const size_t around = kHeads + parts.foot.size() + kKeys;
+  parts.gpu_rows = std::min(GpuRows(model.shown()), size.rows - around - kLeastPane);
+  parts.panes = {kHeads + parts.gpu_rows, size.rows - around - parts.gpu_rows};
+  parts.is_stacked = IsStacked(size) && parts.panes.rows > kLeastStacked;
+  return parts;
+}
+
+// The area of a pane with its bar.
+PaneArea AreaOf(Pane pane, const FrameParts& parts) {
+  if (!parts.is_stacked) {
+    return parts.panes;
+  }
+  // A blank row stands above the foot.  Bars and heads take five rows; 12, 12 and 8 of 32 are the
+  // rows of the panes.
+  constexpr size_t kAround = 6, kPodShare = 12, kAllShares = 32, kHeadAndBar = 2;
+  const size_t rows = parts.panes.rows - kAround;
+  const size_t pods = rows * kPodShare / kAllShares;
+  const size_t first = parts.panes.row, second = first + pods + kHeadAndBar;
+  switch (pane) {
+    case Pane::kPods:
+    case Pane::kEnergy:
+      return {first, pods + kHeadAndBar};
+    case Pane::kProcesses:
+      return {second, pods + kHeadAndBar};
+    case Pane::kExplain:
+      break;
+  }
+  return {second + pods + kHeadAndBar, rows - 2 * pods + 1};
+}
+
+// The area of help: all but the head and the foot.
+PaneArea HelpArea(const FrameParts& parts) { return {1, parts.panes.row + parts.panes.rows - 1}; }
+
+// Returns the lines that a pane shows in place of rows; nothing if it has rows.
+std::optional<std::vector<std::string>> LinesOf(const TopModel& model, const TopView& view,
+                                                Pane pane, size_t columns) {
   if (pane == Pane::kExplain) {
-    DrawPaneBar(view, pane, alone, "", area.row, canvas);
-    DrawExplanation(model, view, below, canvas);
+    return ExplanationLines(model, view, columns);
+  }
+  return view.shows_detail && pane == view.pane ? std::optional(DetailLines(model, view, columns))
+                                                : std::nullopt;
+}
+
+// Draws a pane with its bar.
+void DrawPane(const TopModel& model, const TopView& view, Pane pane, const FrameParts& parts,
+              Canvas& canvas) {
+  const PaneArea area = AreaOf(pane, parts);
+  const PaneArea below{area.row + 1, area.rows - 1};
+  std::vector<std::string> notes;
+  if (const auto lines = LinesOf(model, view, pane, canvas.size().columns)) {
+    notes = DrawScrolled(*lines, view.scroll, below, canvas);
+  } else {
+    const PaneTable table = TableOf(pane, model.shown(), view, model.now_ms);
+    notes = NotesOn(table, view, pane, below.rows);
+    if (table.rows.empty()) {
+      DrawLines({{WhyEmpty(table, pane, model)}}, below, canvas);
+    } else {
+      DrawPaneTable(table, view, pane, below, canvas);
+    }
+  }
+  DrawPaneBar(view, pane, parts.is_stacked, notes, area.row, canvas);
+}
+
+void DrawBody(const TopModel& model, const TopView& view, const FrameParts& parts, Canvas& canvas) {
+  if (view.shows_help) {
+    const PaneArea area = HelpArea(parts);
+    std::vector<std::string> notes = DrawScrolled(NodeHelpLines(canvas.size().columns), view.scroll,
+                                                  {area.row + 1, area.rows - 1}, canvas);
+    notes.emplace_back("help");
+    std::erase(notes, "");
+    DrawPaneBar(view, view.pane, false, notes, area.row, canvas);
     return;
   }
-  const PaneTable table = TableOf(pane, model.shown(), view, model.now_ms);
-  DrawPaneBar(view, pane, alone, NoteOn(table, view), area.row, canvas);
-  if (view.shows_detail && pane == view.pane) {
-    DrawDetail(model, view, below, canvas);
-  } else {
-    DrawPaneTable(table, view, pane, below, canvas);
+  DrawGpus(model.shown(), model.now_ms, GpuToExplain(model.shown(), view, model.now_ms),
+           {1, parts.gpu_rows}, canvas);
+  if (!parts.is_stacked) {
+    DrawPane(model, view, view.pane, parts, canvas);
+    return;
   }
-}
-
-void DrawStacked(const TopModel& model, const TopView& view, PaneArea area, Canvas& canvas) {
-  // Bars and heads take five rows; 12, 12 and 8 of 32 are the rows of the panes.
-  constexpr size_t kBars = 5, kPodShare = 12, kAllShares = 32, kHeadAndBar = 2;
-  const size_t rows = area.rows - kBars;
-  const size_t pods = rows * kPodShare / kAllShares;
   const Pane first = view.pane == Pane::kEnergy ? Pane::kEnergy : Pane::kPods;
-  DrawPane(model, view, first, true, {area.row, pods + kHeadAndBar}, canvas);
-  area.row += pods + kHeadAndBar;
-  DrawPane(model, view, Pane::kProcesses, true, {area.row, pods + kHeadAndBar}, canvas);
-  area.row += pods + kHeadAndBar;
-  DrawPane(model, view, Pane::kExplain, true, {area.row, rows - 2 * pods + 1}, canvas);
-}
-
-// Rows below the head of the frame that GPUs may take.
-size_t MostGpuRows(Size size) {
-  constexpr size_t kHeadAndFoot = 4, kLeastPane = 6;
-  return size.rows - kHeadAndFoot - kLeastPane;
-}
-
-PaneArea AreaBelow(size_t row, Size size) {
-  constexpr size_t kFoot = 2;
-  return {row, size.rows - std::min(size.rows, row + kFoot)};
-}
-
-void DrawBody(const TopModel& model, const TopView& view, Canvas& canvas) {
-  const Size size = canvas.size();
-  const size_t row = DrawGpus(model.shown(), model.now_ms, 1, MostGpuRows(size), canvas);
-  PaneArea area = AreaBelow(row, size);
-  constexpr size_t kLeastStacked = 20;
-  if (view.shows_help) {
-    DrawPaneBar(view, view.pane, false, "help", area.row, canvas);
-    DrawHelp({area.row + 1, area.rows - 1}, canvas);
-  } else if (IsStacked(size) && area.rows > kLeastStacked) {
-    --area.rows;  // A blank row before the fault.
-    DrawStacked(model, view, area, canvas);
-  } else {
-    DrawPane(model, view, view.pane, false, area, canvas);
+  for (const Pane pane : {first, Pane::kProcesses, Pane::kExplain}) {
+    DrawPane(model, view, pane, parts, canvas);
   }
 }
 
@@ -318,6 +309,7 @@ NodeStatus WithoutValues(NodeStatus status) {
     clear(process.use);
   }
   status.faults.clear();
+  status.missing.clear();
   status.history.clear();
   status.sampled_at_ms.reset();
   return status;
@@ -332,23 +324,21 @@ Canvas DrawTop(const TopModel& model, const TopView& view, Size size, const Look
     return canvas;
   }
   if (!model.status) {
-    canvas.PutLeft(0, 0, size.columns,
-                   model.failure.empty() ? "podgpu top " + model.url + "  waiting for an answer"
-                                         : SilenceText(SilenceOf(model)));
-    canvas.Put(size.rows - 1, 0, "q quit");
+    DrawNoAnswer(SilenceOf(model), canvas);
     return canvas;
   }
+  const FrameParts parts = PartsFor(model, size);
   if (model.shown().gpus.empty()) {
     DrawNoGpu(model, canvas);
   } else {
-    DrawBody(model, view, canvas);
+    DrawBody(model, view, parts, canvas);
   }
-  DrawFoot(model, view, canvas);
-  if (!model.failure.empty()) {
+  DrawFoot(model, view, parts.foot, canvas);
+  if (!parts.head.empty()) {
     for (size_t row = 1; row < size.rows; ++row) {
       canvas.Paint(row, Ink::kDim);
     }
-    canvas.PutLeft(0, 0, size.columns, SilenceText(SilenceOf(model)));
+    canvas.PutLeft(0, 0, size.columns, parts.head);
   } else if (size.columns >= kWideHeadFrom) {
     DrawWideHead(model, view, canvas);
   } else {
@@ -372,8 +362,8 @@ std::string DrawOnce(const TopModel& model, const TopView& view, size_t columns,
   if (status.gpus.empty()) {
     DrawNoGpu(model, canvas);
   } else {
-    const size_t row = DrawGpus(status, model.now_ms, 1, gpus, canvas);
-    DrawPaneTable(table, view, Pane::kPods, {row + 1, table.rows.size() + 1}, canvas);
+    DrawGpus(status, model.now_ms, {}, {1, gpus}, canvas);
+    DrawPaneTable(table, view, Pane::kPods, {gpus + 3, table.rows.size() + 1}, canvas);
   }
   std::string text = canvas.Text();
   while (text.ends_with("\n\n")) {
@@ -382,7 +372,8 @@ std::string DrawOnce(const TopModel& model, const TopView& view, size_t columns,
   // All of them and whole: a file has room for more than one line.
   std::vector<std::string> lines;
   for (const std::string& note : AllNotes(status, model.now_ms)) {
-    std::ranges::copy(Wrapped(note, canvas.size().columns - 1, 2), std::back_inserter(lines));
+    std::ranges::copy(WrappedTo(note, canvas.size().columns, note.size()),
+                      std::back_inserter(lines));
   }
   Canvas foot({canvas.size().columns, lines.size() + 1}, look.ascii);
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -398,10 +389,12 @@ std::optional<uint32_t> GpuToExplain(const NodeStatus& status, const TopView& vi
     return std::nullopt;
   }
   const std::string& chosen = view.selected[static_cast<size_t>(Pane::kExplain)];
-  if (const auto index = ParseDecimal(chosen); index && view.pane == Pane::kExplain) {
+  const auto index = ParseDecimal(chosen);
+  if (index && view.pane == Pane::kExplain &&
+      std::ranges::find(status.gpus, *index, &StatusGpu::index) != status.gpus.end()) {
     return static_cast<uint32_t>(*index);
   }
-  for (const Pane pane : {view.pane, Pane::kPods, Pane::kProcesses}) {
+  for (const Pane pane : {view.pane, Pane::kPods, Pane::kProcesses, Pane::kEnergy}) {
     const std::string& selected = view.selected[static_cast<size_t>(pane)];
     if (pane == Pane::kExplain || selected.empty()) {
       continue;
@@ -413,7 +406,8 @@ std::optional<uint32_t> GpuToExplain(const NodeStatus& status, const TopView& vi
     }
   }
   for (const StatusFault& fault : status.faults) {
-    if (fault.gpu) {
+    if (fault.gpu &&
+        std::ranges::find(status.gpus, *fault.gpu, &StatusGpu::index) != status.gpus.end()) {
       return fault.gpu;
     }
   }
@@ -434,10 +428,16 @@ PressContext ContextOf(const TopModel& model, const TopView& view, Size size) {
   }
   const NodeStatus& status = model.shown();
   context.namespaces = NamespacesOf(status);
-  const size_t above =
-      3 +
-      std::min(GpuRows(status), MostGpuRows({size.columns, std::max(size.rows, kSmallest.rows)}));
-  context.page_rows = size.rows > above + 3 ? size.rows - above - 3 : 1;
+  const FrameParts parts = PartsFor(
+      model, {std::max(size.columns, kSmallest.columns), std::max(size.rows, kSmallest.rows)});
+  const size_t rows = (view.shows_help ? HelpArea(parts) : AreaOf(view.pane, parts)).rows;
+  constexpr size_t kBarAndHead = 2;
+  context.page_rows = std::max(rows, kBarAndHead + 1) - kBarAndHead;
+  const auto lines = view.shows_help ? std::optional(NodeHelpLines(size.columns))
+                                     : LinesOf(model, view, view.pane, size.columns);
+  if (lines) {
+    context.lines = lines->size() - std::min(lines->size(), rows - 1);
+  }
   if (view.pane == Pane::kExplain) {
     for (const StatusGpu& gpu : status.gpus) {
       context.rows.push_back(std::to_string(gpu.index));
@@ -449,6 +449,9 @@ PressContext ContextOf(const TopModel& model, const TopView& view, Size size) {
   context.sorted_by = static_cast<int>(table.sorted_by);
   for (const PaneRow& row : table.rows) {
     context.rows.push_back(row.key);
+    if (row.key == view.selection()) {
+      context.gpu = row.gpu;
+    }
   }
   return context;
 }

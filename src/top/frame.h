@@ -11,6 +11,7 @@
 
 #include "report/node_status.h"
 #include "top/canvas.h"
+#include "top/silence.h"
 #include "top/view.h"
 #include "ui/explanation.h"
 
@@ -23,13 +24,13 @@ struct TopModel {
   int64_t now_ms = 0;  // The node's time, in milliseconds since 1970.
   int64_t utc_offset_s = 0;
 
-  // The failure of the newest request; empty while the node answers.
-  std::string failure;
-  int64_t silent_for_ms = 0;  // Time since the last answer, or since the start.
-  int64_t next_try_in_ms = 0;
+  bool has_processes = false;  // The status was asked with its processes.
+  Silence silence;             // Without a failure while the node answers.
 
   std::optional<Explanation> explanation;
-  uint32_t explained_gpu = 0;  // The GPU that `explanation` is about.
+  std::string explanation_failure;  // Why the node gave none.
+  uint32_t explained_gpu = 0;       // The GPU that these two are about.
+  bool has_explanation() const { return explanation || !explanation_failure.empty(); }
 
   // Call only after the first answer.
   const NodeStatus& shown() const {

@@ -8,6 +8,7 @@
 
 #include "top/gpu_table.h"
 #include "top/testing/drawn_node.h"
+#include "top/testing/golden_frame.h"
 
 namespace podgpu {
 namespace {
@@ -19,6 +20,7 @@ TopModel DrawnModel() {
   model.status = DrawnNode();
   model.url = "http://localhost:9400";
   model.now_ms = kDrawnNowMs;
+  model.has_processes = true;
   return model;
 }
 
@@ -29,7 +31,7 @@ Explanation DrawnExplanation() {
        std::nullopt,
        "GPU-2f1c9a03-0000-4000-8000-000000000000",
        "NVIDIA H100 80GB HBM3",
-       "0000:6:00.0",
+       "00000000:06:00.0",
        "",
        {{"device", "lost",
          "the driver answers \"GPU is lost\" (NVML 15); last good sample 14:01:06"},
@@ -45,17 +47,6 @@ Explanation DrawnExplanation() {
   return explanation;
 }
 
-// Compares with tests/golden/top/NAME.txt.
-void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string path = "tests/golden/top/" + name + ".txt";
-  if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
-    std::ofstream(path) << text;
-  }
-  std::ifstream file(path);
-  const std::string golden{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(text, golden) << "PODGPU_UPDATE_GOLDEN=1 writes " << path;
-}
-
 std::string LineWith(const std::string& text, std::string_view part) {
   const size_t at = text.find(part);
   if (at == std::string::npos) {
@@ -67,7 +58,7 @@ std::string LineWith(const std::string& text, std::string_view part) {
 
 TEST(TopFrame, At80Times24IsAsDrawn) {
   const Canvas canvas = DrawTop(DrawnModel(), TopView(), kSmall);
-  ExpectGolden("h100-80x24", canvas.Text());
+  ExpectGoldenFrame("h100-80x24", canvas.Text());
 }
 
 TEST(TopFrame, At160Times50HasPlotsContainersAndAllPanes) {
@@ -75,7 +66,7 @@ TEST(TopFrame, At160Times50HasPlotsContainersAndAllPanes) {
   model.explanation = DrawnExplanation();
   model.explained_gpu = 3;
   const std::string text = DrawTop(model, TopView(), kLarge).Text();
-  ExpectGolden("h100-160x50", text);
+  ExpectGoldenFrame("h100-160x50", text);
   // The rows of the specification.
   for (const char* const line :
        {"podgpu top  gpu-node-07  driver 570.133.20, source nvml, sample 0.4 s old   8 GPUs: 6 ok, "
@@ -97,21 +88,21 @@ TEST(TopFrame, At160Times50HasPlotsContainersAndAllPanes) {
 TEST(TopFrame, EachPaneHasItsGolden) {
   TopView view;
   view.pane = Pane::kProcesses;
-  ExpectGolden("h100-processes", DrawTop(DrawnModel(), view, kSmall).Text());
+  ExpectGoldenFrame("h100-processes", DrawTop(DrawnModel(), view, kSmall).Text());
   view.pane = Pane::kEnergy;
-  ExpectGolden("h100-energy", DrawTop(DrawnModel(), view, kSmall).Text());
+  ExpectGoldenFrame("h100-energy", DrawTop(DrawnModel(), view, kSmall).Text());
   view.pane = Pane::kExplain;
   TopModel model = DrawnModel();
   model.explanation = DrawnExplanation();
   model.explained_gpu = 3;
-  ExpectGolden("h100-explain", DrawTop(model, view, kSmall).Text());
+  ExpectGoldenFrame("h100-explain", DrawTop(model, view, kSmall).Text());
   view.shows_help = true;
-  ExpectGolden("h100-help", DrawTop(model, view, kSmall).Text());
+  ExpectGoldenFrame("h100-help", DrawTop(model, view, kSmall).Text());
   view = TopView();
   view.selection() = "infer/chat-a-5d4f";
   view.shows_detail = true;
-  ExpectGolden("h100-detail", DrawTop(model, view, kSmall).Text());
-  ExpectGolden("h100-once", DrawOnce(model, TopView(), 120, {}));
+  ExpectGoldenFrame("h100-detail", DrawTop(model, view, kSmall).Text());
+  ExpectGoldenFrame("h100-once", DrawOnce(model, TopView(), 120, {}));
 }
 
 TEST(TopFrame, NarrowerTerminalsLoseColumnsInTheStatedOrder) {
@@ -149,7 +140,7 @@ TEST(TopFrame, NoSizeDrawsOutsideItself) {
         EXPECT_EQ(canvas.size(), (Size{columns, rows}));
       }
     }
-    model.failure = has_answer ? "connection refused" : "";
+    model.silence.failure = has_answer ? "connection refused" : "";
   }
 }
 
@@ -164,9 +155,7 @@ TEST(TopFrame, Statement11ATooSmallTerminalShowsOneSentenceAndLosesNothing) {
 
 TEST(TopFrame, Statement12ASilentExporterIsCountedAndDimmed) {
   TopModel model = DrawnModel();
-  model.failure = "connection refused";
-  model.silent_for_ms = 7'200;
-  model.next_try_in_ms = 1'400;
+  model.silence = {"", "connection refused", false, 7'200, 1'400};
   const Canvas canvas = DrawTop(model, TopView(), kSmall);
   EXPECT_EQ(LineWith(canvas.Text(), "no answer"),
             "podgpu top gpu-node-07  no answer for 7 s (connection refused), next try in 2 s");
@@ -175,7 +164,7 @@ TEST(TopFrame, Statement12ASilentExporterIsCountedAndDimmed) {
     EXPECT_EQ(canvas.at(row, 0).ink, Ink::kDim);
   }
   model.status = WithoutValues(*model.status);
-  ExpectGolden("h100-silent", DrawTop(model, TopView(), kSmall).Text());
+  ExpectGoldenFrame("h100-silent", DrawTop(model, TopView(), kSmall).Text());
 }
 
 TEST(TopFrame, Statement25OwnersThatAreNotKnownAreNeverCalledFree) {
@@ -190,16 +179,6 @@ TEST(TopFrame, Statement25OwnersThatAreNotKnownAreNeverCalledFree) {
   EXPECT_NE(text.find("not known: the kubelet"), std::string::npos);
 }
 
-TEST(TopFrame, Statement15WattsOfASharedGpuAddUp) {
-  double watts = 0;
-  for (const StatusPod& pod : DrawnNode().pods) {
-    if (pod.gpus == std::vector<uint32_t>{4}) {
-      watts += pod.use.power_watts.value_or(0);
-    }
-  }
-  EXPECT_EQ(watts, 388);
-}
-
 TEST(TopFrame, ANodeWithoutGpusSaysWhy) {
   TopModel model = DrawnModel();
   model.status->gpus.clear();
@@ -212,6 +191,159 @@ TEST(TopFrame, ANodeWithoutGpusSaysWhy) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("14.2 MiB resident, 0.03 % of a core, 3214 series"), std::string::npos);
+  model.status->ready = false;
+  model.status->verdict = "not ready: the driver is not loaded; expected GPUs: 8";
+  const std::string waiting = DrawTop(model, TopView(), kSmall).Text();
+  EXPECT_NE(
+      waiting.find("\nwaiting for the GPUs on laptop: the driver is not loaded; expected GPUs: 8."),
+      std::string::npos)
+      << waiting;
+  EXPECT_EQ(waiting.find("no GPU"), std::string::npos) << waiting;
+}
+
+TEST(TopFrame, AFailureThatIsTooLongForTheHeadStandsAboveTheKeys) {
+  TopModel model = DrawnModel();
+  model.silence = {"", "that is dcgm-exporter; top needs podgpu's /api/v1", true, 3'000, 2'000};
+  const std::string text = DrawTop(model, TopView(), kSmall).Text();
+  EXPECT_EQ(LineWith(text, "podgpu top"),
+            "podgpu top gpu-node-07  no status for 3 s, next try in 2 s");
+  EXPECT_NE(text.find("\nThat is dcgm-exporter; top needs podgpu's /api/v1.\nq quit"),
+            std::string::npos)
+      << text;
+  model.status.reset();
+  EXPECT_EQ(DrawTop(model, TopView(), kSmall).Text().substr(0, 123),
+            "podgpu top http://localhost:9400  no status for 3 s (that is dcgm-exporter; top\n"
+            "  needs podgpu's /api/v1), next try in 2 s\n");
+}
+
+TEST(TopFrame, ALongNameLeavesRoomForWhatMatters) {
+  TopModel model = DrawnModel();
+  model.status->node = "ip-10-0-112-34-gpu-pool-a.eu-central-1.compute.internal.example";
+  TopView view;
+  view.is_paused = true;
+  const std::string wide = LineWith(DrawTop(model, view, kLarge).Text(), "podgpu top");
+  EXPECT_TRUE(wide.ends_with("14:03:22 paused")) << wide;
+  model.silence = {"", "connection refused", false, 7'200, 1'400};
+  EXPECT_EQ(LineWith(DrawTop(model, view, kSmall).Text(), "podgpu top"),
+            "podgpu top ip-10-0-112-34-gpu-pool-a.eu-cen…  no answer for 7 s, next try in 2 s");
+  EXPECT_EQ(LineWith(DrawTop(model, view, {60, 12}).Text(), "podgpu top"),
+            "podgpu top ip-10-0-112-…  no answer for 7 s, next try in 2 s");
+}
+
+TEST(TopFrame, ALongCauseIsCutWithAMark) {
+  TopModel model = DrawnModel();
+  model.silence = {"", std::string(60, 'a') + " " + std::string(60, 'b'), true, 0, 0};
+  const std::string text = DrawTop(model, TopView(), {60, 12}).Text();
+  EXPECT_NE(text.find("…\nq quit"), std::string::npos) << text;
+}
+
+TEST(TopFrame, EExplainsTheGpuOfTheSelectedRow) {
+  const TopModel model = DrawnModel();
+  TopView view;
+  view.selected[static_cast<size_t>(Pane::kExplain)] = "1";
+  view.selected[static_cast<size_t>(Pane::kPods)] = "vision/resnet-sweep-12";
+  view.pane = Pane::kEnergy;
+  view.selection() = "team-b/notebook-7c9f";
+  Press({Key::kText, 'e'}, ContextOf(model, view, kSmall), view);
+  EXPECT_EQ(view.pane, Pane::kExplain);
+  EXPECT_EQ(GpuToExplain(*model.status, view, kDrawnNowMs), 5U);
+}
+
+TEST(TopFrame, HelpScrollsWhereItHasNoRoom) {
+  const TopModel model = DrawnModel();
+  TopView view;
+  view.shows_help = true;
+  constexpr Size kLeast{60, 12};
+  const auto text = [&] { return DrawTop(model, view, kLeast).Text(); };
+  EXPECT_NE(text().find(" 1-8 of "), std::string::npos) << text();
+  Press({Key::kEnd}, ContextOf(model, view, kLeast), view);
+  EXPECT_NE(text().find("docs/top.md"), std::string::npos) << text();
+  EXPECT_EQ(view.selection(), "") << "Help has no rows to select.";
+}
+
+TEST(TopFrame, ALongFaultIsWholeAndTheOthersAreInExplain) {
+  TopModel model = DrawnModel();
+  model.status->faults[0].remedy =
+      "Read the kernel log for NVRM: Xid; drain the node, then reset or reboot it";
+  model.status->faults.push_back({"degraded", {}, "the kubelet does not answer", "Start it.", ""});
+  const std::string text = DrawTop(model, TopView(), kSmall).Text();
+  EXPECT_NE(
+      text.find(
+          "\nGPU 3 lost 2m15s: XID 79, left the PCIe bus. Read the kernel log for NVRM: Xid;\n"
+          "  drain the node, then reset or reboot it.  +1 more  (4 explains)\nq quit"),
+      std::string::npos)
+      << text;
+  TopView view;
+  view.pane = Pane::kExplain;
+  model.explanation = DrawnExplanation();
+  model.explained_gpu = 3;
+  const Size tall{80, 40};
+  EXPECT_NE(DrawTop(model, view, tall).Text().find(" Also: the kubelet does not answer. Start it."),
+            std::string::npos)
+      << DrawTop(model, view, tall).Text();
+}
+
+TEST(TopFrame, AnExplanationScrollsAndItsFailureStaysInItsPane) {
+  TopModel model = DrawnModel();
+  model.explanation = DrawnExplanation();
+  model.explained_gpu = 3;
+  TopView view;
+  view.pane = Pane::kExplain;
+  EXPECT_NE(DrawTop(model, view, kSmall).Text().find(" lines 1-11 of 13, PgUp PgDn\n"),
+            std::string::npos)
+      << DrawTop(model, view, kSmall).Text();
+  Press({Key::kPageDown}, ContextOf(model, view, kSmall), view);
+  const std::string text = DrawTop(model, view, kSmall).Text();
+  EXPECT_NE(text.find(" lines 3-13 of 13"), std::string::npos) << text;
+  EXPECT_NE(text.find("What helps: drain the node"), std::string::npos) << text;
+  Press({Key::kPageUp}, ContextOf(model, view, kSmall), view);
+  EXPECT_EQ(view.scroll, 0U);
+  model.explanation.reset();
+  model.explanation_failure = "it answers 404: no GPU 3";
+  EXPECT_NE(
+      DrawTop(model, view, kSmall).Text().find("\n no explanation: it answers 404: no GPU 3\n"),
+      std::string::npos);
+}
+
+TEST(TopFrame, WhatLimitsTheRowsIsSaidAt80Columns) {
+  TopView view;
+  view.filter = "a-rather-long-name-of-a-pod-of-another-node";
+  view.idle_only = true;
+  std::string text = DrawTop(DrawnModel(), view, kSmall).Text();
+  EXPECT_NE(text.find("4 Explain - filter a-rather-long-name-of-a-pod…\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n no row: the filter, the namespace or \"idle only\" hides all 9\n"),
+            std::string::npos)
+      << text;
+  view = TopView();
+  view.filter = "~(";
+  view.is_typing_filter = true;
+  text = DrawTop(DrawnModel(), view, kSmall).Text();
+  EXPECT_NE(text.find("\n/~(_  not used yet: missing ): ("), std::string::npos) << text;
+  view = TopView();
+  view.pane = Pane::kProcesses;
+  text = DrawTop(DrawnModel(), view, {80, 20}).Text();
+  EXPECT_NE(text.find(" 1-6 of 9, sort: SM%, descending\n"), std::string::npos) << text;
+  TopModel model = DrawnModel();
+  model.status->processes.clear();
+  text = DrawTop(model, view, kSmall).Text();
+  EXPECT_NE(text.find("\n processes are not read; --process-metrics=on reads them\n"),
+            std::string::npos)
+      << text;
+  model.has_processes = false;
+  text = DrawTop(model, view, kSmall).Text();
+  EXPECT_NE(text.find("\n waiting for the processes\n"), std::string::npos) << text;
+}
+
+TEST(TopFrame, NamesStayAtTheSmallestSize) {
+  for (const Pane pane : {Pane::kPods, Pane::kProcesses, Pane::kEnergy}) {
+    TopView view;
+    view.pane = pane;
+    const std::string text = DrawTop(DrawnModel(), view, {60, 12}).Text();
+    EXPECT_NE(text.find(pane == Pane::kEnergy ? "llama-train-0" : "llama-train-1"),
+              std::string::npos)
+        << text;
+  }
 }
 
 TEST(TopFrame, MigInstancesStandUnderTheirGpu) {
@@ -242,7 +374,12 @@ TEST(TopFrame, ManyGpusLeaveRoomForAPane) {
     model.status->gpus.back().index = i;
   }
   const std::string text = DrawTop(model, TopView(), kSmall).Text();
-  EXPECT_NE(text.find("... 27 more rows"), std::string::npos) << text;
+  EXPECT_NE(text.find("... 27 more rows; a selected row brings its GPU here"), std::string::npos)
+      << text;
+  TopView view;
+  view.pane = Pane::kExplain;
+  view.selection() = "31";
+  EXPECT_NE(DrawTop(model, view, kSmall).Text().find("\n31  ok "), std::string::npos);
   EXPECT_NE(text.find("research/llama-train-0             0,1"), std::string::npos);
 }
 
@@ -276,8 +413,21 @@ TEST(TopFrame, TheMostInterestingGpuIsExplained) {
   EXPECT_EQ(GpuToExplain(status, view, kDrawnNowMs), 5U);
   view.selection() = "6";
   EXPECT_EQ(GpuToExplain(status, view, kDrawnNowMs), 6U);
+  view.selection() = "17";
+  EXPECT_EQ(GpuToExplain(status, view, kDrawnNowMs), 5U) << "The node has no GPU 17 any more.";
   EXPECT_EQ(GpuToExplain(NodeStatus(), view, kDrawnNowMs), std::nullopt);
 }
 
 }  // namespace
+
+void ExpectGoldenFrame(const std::string& name, const std::string& text) {
+  const std::string path = "tests/golden/top/" + name + ".txt";
+  if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
+    std::ofstream(path) << text;
+  }
+  std::ifstream file(path);
+  const std::string golden{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text, golden) << "PODGPU_UPDATE_GOLDEN=1 writes " << path;
+}
+
 }  // namespace podgpu

@@ -243,6 +243,11 @@ constexpr GpuColumn kNarrow[] = {
 };
 constexpr GpuColumn kWattsAlone = {"W", 1, 4, false, false, 0, DrawWatts};
 
+// Widths that depend on the GPUs: of names such as "6:10", and of profiles such as "1g.10gb+me".
+struct GpuWidths {
+  size_t name = 3, state = 7;
+};
+
 struct Layout {
   std::vector<GpuColumn> columns;
   size_t name_width = 0;  // Width of the first column.
@@ -254,20 +259,21 @@ std::string NameOf(const StatusGpu& gpu, const StatusInstance& instance) {
   return absl::StrFormat("%d:%d", gpu.index, instance.gpu_instance_id);
 }
 
-// Returns the width of the longest name, such as "6:10".
-size_t NameWidth(const NodeStatus& status) {
-  size_t width = std::string_view("GPU").size();
+GpuWidths WidthsOf(const NodeStatus& status) {
+  constexpr size_t kWidestState = 10;
+  GpuWidths widths;
   for (const StatusGpu& gpu : status.gpus) {
-    width = std::max(width, std::to_string(gpu.index).size());
+    widths.name = std::max(widths.name, std::to_string(gpu.index).size());
     for (const StatusInstance& instance : gpu.instances) {
-      width = std::max(width, NameOf(gpu, instance).size());
+      widths.name = std::max(widths.name, NameOf(gpu, instance).size());
+      widths.state = std::max(widths.state, std::min(WidthOf(instance.profile), kWidestState));
     }
   }
-  return width;
+  return widths;
 }
 
-Layout Make(std::span<const GpuColumn> columns, size_t name_width, int dropped, bool is_wide) {
-  Layout layout{{}, name_width, name_width, is_wide};
+Layout Make(std::span<const GpuColumn> columns, GpuWidths widths, int dropped, bool is_wide) {
+  Layout layout{{}, widths.name, widths.name, is_wide};
   for (GpuColumn column : columns) {
     const bool is_dropped = column.dropped_as != 0 && column.dropped_as <= dropped;
     if (is_dropped && column.draw != DrawWattsOfLimit) {
@@ -276,33 +282,40 @@ Layout Make(std::span<const GpuColumn> columns, size_t name_width, int dropped, 
     if (is_dropped) {
       column = kWattsAlone;
     }
+    column.width = column.draw == DrawState ? widths.state : column.width;
     layout.fixed += column.gap + column.width;
     layout.columns.push_back(column);
   }
   return layout;
 }
 
-Layout LayoutFor(size_t columns, size_t name_width) {
+Layout LayoutFor(size_t columns, GpuWidths widths) {
   constexpr int kLastOfWide = 3, kLast = 6;
   constexpr size_t kWideOwner = 32, kNarrowOwner = 18, kMargin = 2;
   for (int dropped = 0; dropped <= kLastOfWide; ++dropped) {
-    Layout layout = Make(kWide, name_width, dropped, true);
+    Layout layout = Make(kWide, widths, dropped, true);
     layout.fixed += kMargin;
     if (layout.fixed + kWideOwner <= columns) {
       return layout;
     }
   }
   for (int dropped = kLastOfWide; dropped < kLast; ++dropped) {
-    Layout layout = Make(kNarrow, name_width, dropped, false);
+    Layout layout = Make(kNarrow, widths, dropped, false);
     if (layout.fixed + kNarrowOwner <= columns) {
       return layout;
     }
   }
-  return Make(kNarrow, name_width, kLast, false);
+  return Make(kNarrow, widths, kLast, false);
 }
 
 size_t WidthIn(const Layout& layout, const GpuColumn& column, size_t columns) {
   return column.width > 0 ? column.width : columns - std::min(columns, layout.fixed);
+}
+
+// A name that is too long loses its namespace first; words such as "not known: ..." have none.
+std::string WithoutNamespace(const std::string& owner) {
+  const size_t slash = owner.find('/');
+  return slash == std::string::npos || owner.find(' ') < slash ? owner : owner.substr(slash + 1);
 }
 
 void DrawGpuRow(const Layout& layout, const GpuContext& context, std::string_view name, size_t row,
@@ -312,7 +325,10 @@ void DrawGpuRow(const Layout& layout, const GpuContext& context, std::string_vie
   for (const GpuColumn& column : layout.columns) {
     at += column.gap;
     const size_t width = WidthIn(layout, column, canvas.size().columns);
-    const GpuCell cell = column.draw(context);
+    GpuCell cell = column.draw(context);
+    if (column.draw == DrawOwner && WidthOf(cell.text) > width) {
+      cell.text = WithoutNamespace(cell.text);
+    }
     if (column.is_left || (column.dash_is_left && cell.text == kDash)) {
       canvas.PutLeft(row, at, width, cell.text, cell.ink);
     } else {
@@ -377,6 +393,36 @@ void DrawHead(const Layout& layout, const NodeStatus& status, size_t row, Canvas
   }
 }
 
+// A GPU, or one of its instances.
+struct TableRow {
+  const StatusGpu* gpu;
+  const StatusInstance* instance;  // Null for the GPU itself.
+};
+
+std::vector<TableRow> RowsOf(const NodeStatus& status) {
+  std::vector<TableRow> rows;
+  rows.reserve(GpuRows(status));
+  for (const StatusGpu& gpu : status.gpus) {
+    rows.push_back({&gpu, nullptr});
+    for (const StatusInstance* const instance : InstancesOf(gpu)) {
+      rows.push_back({&gpu, instance});
+    }
+  }
+  return rows;
+}
+
+void DrawRow(const Layout& layout, const NodeStatus& status, int64_t now_ms, const TableRow& row,
+             size_t line, Canvas& canvas) {
+  if (row.instance == nullptr) {
+    DrawGpuRow(layout, {status, *row.gpu, now_ms, layout.is_wide}, std::to_string(row.gpu->index),
+               line, canvas);
+    return;
+  }
+  const StatusGpu drawn = AsGpu(*row.gpu, *row.instance);
+  DrawGpuRow(layout, {status, drawn, now_ms, layout.is_wide, true}, NameOf(*row.gpu, *row.instance),
+             line, canvas);
+}
+
 }  // namespace
 
 size_t GpuRows(const NodeStatus& status) {
@@ -387,41 +433,33 @@ size_t GpuRows(const NodeStatus& status) {
   return rows;
 }
 
-size_t DrawGpus(const NodeStatus& status, int64_t now_ms, size_t row, size_t most_rows,
-                Canvas& canvas) {
-  const Layout layout = LayoutFor(canvas.size().columns, NameWidth(status));
-  DrawHead(layout, status, row, canvas);
-  ++row;
-  const size_t all = GpuRows(status);
-  size_t left = all <= most_rows ? all : most_rows - 1;
-  const size_t shown = left;
-  for (const StatusGpu& gpu : status.gpus) {
-    if (left == 0) {
-      break;
-    }
-    DrawGpuRow(layout, {status, gpu, now_ms, layout.is_wide}, std::to_string(gpu.index), row++,
-               canvas);
-    --left;
-    for (const StatusInstance* const instance : InstancesOf(gpu)) {
-      if (left == 0) {
-        break;
-      }
-      const StatusGpu drawn = AsGpu(gpu, *instance);
-      DrawGpuRow(layout, {status, drawn, now_ms, layout.is_wide, true}, NameOf(gpu, *instance),
-                 row++, canvas);
-      --left;
-    }
+void DrawGpus(const NodeStatus& status, int64_t now_ms, std::optional<uint32_t> in_view,
+              PaneArea area, Canvas& canvas) {
+  const Layout layout = LayoutFor(canvas.size().columns, WidthsOf(status));
+  DrawHead(layout, status, area.row, canvas);
+  const std::vector<TableRow> rows = RowsOf(status);
+  const bool has_room = rows.size() <= area.rows;
+  const size_t shown = has_room || area.rows == 0 ? rows.size() : area.rows - 1;
+  const auto wanted = std::ranges::find_if(rows, [in_view](const TableRow& row) {
+    return row.instance == nullptr && row.gpu->index == in_view;
+  });
+  // Whole pages, so the rows stand still while the selection moves within one.
+  const auto at = wanted == rows.end() ? 0 : static_cast<size_t>(wanted - rows.begin());
+  const size_t first =
+      has_room || shown == 0 ? 0 : std::min(at / shown * shown, rows.size() - shown);
+  size_t line = area.row + 1;
+  for (size_t i = first; i < std::min(first + shown, rows.size()); ++i) {
+    DrawRow(layout, status, now_ms, rows[i], line++, canvas);
   }
-  if (all > most_rows) {
-    canvas.Put(row++, 0,
-               absl::StrFormat("... %d more rows: a taller terminal shows them", all - shown));
+  if (!has_room) {
+    canvas.PutLeft(line, 0, canvas.size().columns,
+                   absl::StrFormat("... %d more rows; a selected row brings its GPU here",
+                                   rows.size() - shown));
   }
-  return row;
 }
 
 bool ShowsPlot(size_t columns) {
-  constexpr size_t kUsualName = 3;
-  const Layout layout = LayoutFor(columns, kUsualName);
+  const Layout layout = LayoutFor(columns, GpuWidths());
   return std::ranges::any_of(layout.columns,
                              [](const GpuColumn& column) { return column.draw == DrawPlot; });
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "report/node_status.h"
 #include "top/canvas.h"
@@ -15,10 +16,10 @@ namespace podgpu {
 // Rows of the table without its head: GPUs and MIG instances.
 size_t GpuRows(const NodeStatus& status);
 
-// Draws the head and at most `most_rows` rows from `row` on; returns the row after them.  A table
-// with more rows ends with their number.
-size_t DrawGpus(const NodeStatus& status, int64_t now_ms, size_t row, size_t most_rows,
-                Canvas& canvas);
+// Draws the head and the rows into the area below `area.row`.  If not all of its rows fit, the row
+// of GPU `in_view` is among those that are drawn, and the last line counts the others.
+void DrawGpus(const NodeStatus& status, int64_t now_ms, std::optional<uint32_t> in_view,
+              PaneArea area, Canvas& canvas);
 
 // Returns whether a plot is drawn at this width, so the history is needed.
 bool ShowsPlot(size_t columns);

@@ -47,6 +47,7 @@ TEST(TopAddress, HasThreeForms) {
   EXPECT_EQ(ParseTopAddress("http://[::1]:9/", 9400)->host, "::1");
   EXPECT_EQ(ParseTopAddress("http://[::1]:9/", 9400)->port, 9);
   EXPECT_EQ(ParseTopAddress("https://a/b/", 9400)->base, "/b");
+  EXPECT_EQ(ParseTopAddress("http://a:9400/metrics", 9400)->base, "");
   EXPECT_TRUE(ParseTopAddress("https://a", 9400)->tls);
   EXPECT_EQ(ParseTopAddress("unix:/run/p.sock", 9400)->unix_path, "/run/p.sock");
   for (const char* const wrong : {"ftp://a", "http://", "http://a:0", "http://a:70000", "unix:here",
@@ -62,7 +63,7 @@ TEST(Link, TriesAfter1And2And4ThenEach5Seconds) {
     EXPECT_TRUE(link.IsDue(now));
     link.Asked(now);
     EXPECT_FALSE(link.IsDue(now));
-    link.Failed(now, "connection refused");
+    link.Failed(now, "connection refused", false);
     EXPECT_EQ(link.next_at(), now + seconds(pause));
     now += seconds(pause);
   }
@@ -80,7 +81,7 @@ TEST(ProgramOf, NamesWhatAnswers) {
 
 TEST(TopView, TheSelectionIsARowAndKeysMoveIt) {
   TopView view;
-  const PressContext context{{"a", "b", "c"}, 7, 4, {"x", "y"}, 2};
+  const PressContext context{{"a", "b", "c"}, 7, 4, {"x", "y"}, 2, kPanes, 0};
   const auto press = [&](KeyPress key) { return Press(key, context, view); };
   press({Key::kText, 'j'});
   EXPECT_EQ(view.selection(), "a");

@@ -53,6 +53,18 @@ bool IsLonger(const NodeStatus& status, const std::vector<uint32_t>& gpus) {
   });
 }
 
+// Returns whether the GPU of a process, or its pod, has been idle for 5 minutes.
+bool IsIdle(const NodeStatus& status, const StatusProcess& process) {
+  const auto gpu = std::ranges::find(status.gpus, process.gpu, &StatusGpu::index);
+  if (gpu != status.gpus.end() && gpu->idle_since_ms) {
+    return true;
+  }
+  return process.holder && std::ranges::any_of(status.pods, [&](const StatusPod& pod) {
+           return pod.idle_since_ms && pod.pod == process.holder->pod &&
+                  pod.pod_namespace == process.holder->pod_namespace;
+         });
+}
+
 PaneRow RowOfPod(const StatusPod& pod) {
   PaneRow row;
   row.is_rest = pod.pod.empty();
@@ -90,10 +102,10 @@ void AddNames(const NodeStatus& status, std::vector<PaneRow>& rows) {
 
 PaneTable PodTable(const NodeStatus& status, int64_t now_ms) {
   PaneTable table;
-  table.columns = {{"NAMESPACE/POD", 0, true, true},
+  table.columns = {{"NAMESPACE/POD", 0, true, true, true},
                    {"GPU", 6, true, true},
                    {"SM%", 4},
-                   {"MEMORY", 8},
+                   {.title = "MEMORY", .width = 8, .dropped_as = 1},
                    {"W", 7},
                    {"ENERGY", 11},
                    {"IDLE", 8}};
@@ -115,13 +127,13 @@ PaneTable PodTable(const NodeStatus& status, int64_t now_ms) {
 
 PaneTable EnergyTable(const NodeStatus& status) {
   PaneTable table;
-  table.columns = {{"NAMESPACE/POD", 0, true, true},
-                   {"GPU", 6, true, true},
-                   {"W", 7},
-                   {"ENERGY", 11},
-                   {"OF NODE", 9},
-                   {"", 2, true, true},
-                   {"HOW", 24, true, true}};
+  table.columns = {
+      {"NAMESPACE/POD", 0, true, true, true},
+      {"GPU", 6, true, true},
+      {"W", 7},
+      {"ENERGY", 11},
+      {.title = "SHARE", .width = 9, .dropped_as = 2},
+      {.title = "HOW", .width = 17, .is_left = true, .rises = true, .gap = 2, .dropped_as = 1}};
   table.sorted_by = 3;
   const double all = std::accumulate(
       status.pods.begin(), status.pods.end(), 0.0,
@@ -138,7 +150,6 @@ PaneTable EnergyTable(const NodeStatus& status) {
         Number(share ? absl::StrFormat("%s%.1f %%", use.is_apportioned ? "~" : "", *share * 100)
                      : std::string(kDash),
                share));
-    row.cells.push_back({});
     row.cells.push_back({std::string(row.is_rest ? "of no pod" : MethodWords(use.method)), {}, {}});
     table.rows.push_back(std::move(row));
   }
@@ -150,22 +161,23 @@ PaneTable ProcessTable(const NodeStatus& status, int64_t now_ms) {
   PaneTable table;
   table.columns = {{"PID", 7, false, true},
                    {"GPU", 5, false, true},
-                   {" TYPE", 6, true, true},
+                   {.title = " TYPE", .width = 6, .is_left = true, .rises = true, .dropped_as = 2},
                    {"SM%", 4},
-                   {"MEMORY", 8},
+                   {.title = "MEMORY", .width = 8, .dropped_as = 4},
                    {"W", 6},
-                   {"ENERGY", 11},
-                   {"AGE", 7},
-                   {"", 1, true, true},
-                   {"POD", 0, true, true, true},
-                   {"COMMAND", 12, true, true}};
+                   {.title = "ENERGY", .width = 11, .dropped_as = 3},
+                   {.title = "AGE", .width = 7, .dropped_as = 1},
+                   {"POD", 0, true, true, true, 1},
+                   {.title = "COMMAND", .width = 12, .is_left = true, .rises = true, .most = 40}};
   table.sorted_by = 3;
+  table.least_name = 18;
   for (const StatusProcess& process : status.processes) {
     const StatusUse& use = process.use;
     PaneRow row;
     row.key = absl::StrFormat("%d on GPU %d", process.pid, process.gpu);
     row.gpu = process.gpu;
     row.pod_namespace = process.holder ? process.holder->pod_namespace : "";
+    row.is_idle = IsIdle(status, process);
     const std::string pod =
         process.holder ? process.holder->pod_namespace + "/" + process.holder->pod : "";
     row.searched =
@@ -178,7 +190,6 @@ PaneTable ProcessTable(const NodeStatus& status, int64_t now_ms) {
                  Number(WattsWord(use.power_watts, use.is_apportioned), use.power_watts),
                  Number(EnergyWord(use.energy_joules, use.is_apportioned), use.energy_joules),
                  AgeCell(process.started_ms, now_ms),
-                 {},
                  {pod.empty() ? std::string(kDash) : pod, {}, {}},
                  {process.name.empty() ? std::string(kDash) : process.name, {}, {}}};
     table.rows.push_back(std::move(row));
@@ -222,9 +233,10 @@ void ArrangeRows(const TopView& view, const PaneOrder& order, PaneTable& table) 
   }
   table.is_rising = table.columns[table.sorted_by].rises != order.is_reversed;
   const RowFilter filter(view.filter);
-  std::erase_if(table.rows, [&](const PaneRow& row) {
+  const bool has_namespace = table.has_namespaces && !view.only_namespace.empty();
+  table.hidden = std::erase_if(table.rows, [&](const PaneRow& row) {
     return (view.idle_only && !row.is_idle) || !filter.Matches(row.searched) ||
-           (!view.only_namespace.empty() && row.pod_namespace != view.only_namespace);
+           (has_namespace && row.pod_namespace != view.only_namespace);
   });
   Sort(table);
 }
@@ -252,8 +264,8 @@ std::string_view MethodWords(std::string_view method) {
     std::string_view method, words;
   };
   constexpr Words kMethods[] = {
-      {"exclusive", "measured: it was alone"}, {"sm_share", "apportioned by SM time"},
-      {"equal", "apportioned equally"},        {"mig_activity", "apportioned by activity"},
+      {"exclusive", "measured, alone"},  {"sm_share", "by SM time"},
+      {"equal", "in equal parts"},       {"mig_activity", "by MIG activity"},
       {"unattributed", "of no process"},
   };
   const auto* const row = std::ranges::find(kMethods, method, &Words::method);

@@ -19,10 +19,13 @@ namespace podgpu {
 
 struct PaneColumn {
   std::string_view title;
-  size_t width = 0;  // Width with the gap before it; 0: all that the other columns leave.
+  size_t width = 0;  // 0: all that the other columns leave, the name.
   bool is_left = false;
   bool rises = false;            // Its own order is ascending.
   bool sheds_namespace = false;  // A cell that is too long loses what stands before "/" first.
+  size_t gap = 0;                // Columns before it.
+  int dropped_as = 0;            // 1: the first that a narrower terminal loses; 0: never.
+  size_t most = 0;               // It grows up to this width once the name has its usual one.
 };
 
 struct PaneCell {
@@ -46,6 +49,9 @@ struct PaneTable {
   std::vector<PaneRow> rows;
   size_t sorted_by = 0;
   bool is_rising = false;
+  size_t least_name = 22;      // Columns are dropped until the name has so many.
+  bool has_namespaces = true;  // Its rows are of pods.
+  size_t hidden = 0;           // Rows that the view does not show.
 };
 
 // Returns the table of `pane`, which is not kExplain.  `now_ms` is the node's time.
@@ -57,7 +63,7 @@ void ArrangeRows(const TopView& view, const PaneOrder& order, PaneTable& table);
 // The namespaces of all pods, sorted.
 std::vector<std::string> NamespacesOf(const NodeStatus& status);
 
-// Returns for example "apportioned by SM time" or "measured: the only process on the GPU".
+// Returns how an energy was found: "measured, alone", or by what it was apportioned: "by SM time".
 std::string_view MethodWords(std::string_view method);
 
 }  // namespace podgpu

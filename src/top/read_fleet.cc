@@ -224,20 +224,66 @@ class FleetReader {
   const boost::json::array no_list_;
 };
 
+// Replaces the columns of `whole` by those of `delta` that have the same names.
+void ReplaceColumns(const boost::json::object& delta, boost::json::object& whole) {
+  for (const auto& [key, value] : delta) {
+    boost::json::value& old = whole[key];
+    if (value.is_object() && old.is_object()) {
+      for (const auto& [name, column] : value.get_object()) {
+        old.get_object()[name] = column;
+      }
+    } else {
+      old = value;
+    }
+  }
+}
+
+bool IsDelta(const boost::json::object& answer) {
+  const boost::json::value* const delta = answer.if_contains("delta");
+  return delta != nullptr && delta->is_bool() && delta->get_bool();
+}
+
 }  // namespace
 
-StatusOr<FleetStatus> ReadFleet(std::string_view json) {
+struct FleetColumns::Whole {
+  boost::json::object answer;
+};
+
+FleetColumns::FleetColumns() = default;
+FleetColumns::~FleetColumns() = default;
+
+StatusOr<FleetStatus> FleetColumns::Take(std::string_view json) {
   boost::json::parse_options options;
   options.max_depth = kFleetDepth;
-  boost::json::monotonic_resource memory;  // One block for the whole tree: a megabyte is fast.
   boost::system::error_code error;
-  const boost::json::value root =
-      boost::json::parse({json.data(), json.size()}, error, &memory, options);
-  const boost::json::object* const object = error ? nullptr : root.if_object();
+  boost::json::value answer = boost::json::parse({json.data(), json.size()}, error, {}, options);
+  const std::unique_ptr<Whole> before = std::move(whole_);
+  boost::json::object* const object = error ? nullptr : answer.if_object();
   if (object == nullptr) {
     return absl::InvalidArgumentError("the answer is not a JSON object");
   }
-  return FleetReader(*object).Read();
+  auto whole = std::make_unique<Whole>();
+  if (before != nullptr && IsDelta(*object)) {
+    whole->answer = std::move(before->answer);
+    ReplaceColumns(*object, whole->answer);
+  } else {
+    whole->answer = std::move(*object);
+  }
+  PODGPU_ASSIGN_OR_RETURN(FleetStatus fleet, FleetReader(whole->answer).Read());
+  whole_ = std::move(whole);
+  return fleet;
+}
+
+std::string FleetColumns::epoch() const {
+  const boost::json::value* const epoch =
+      whole_ == nullptr ? nullptr : whole_->answer.if_contains("epoch");
+  const boost::json::string* const text = epoch == nullptr ? nullptr : epoch->if_string();
+  const auto is_plain = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  return text != nullptr && std::ranges::all_of(*text, is_plain)
+             ? std::string(text->data(), text->size())
+             : "";
 }
 
 }  // namespace podgpu

@@ -1,10 +1,12 @@
 // Parses the JSON of GET /api/v1/fleet of the cluster role into rows of nodes and of pods.
 //
 // A fleet of 5,000 nodes is a megabyte of columns (docs/api.md); it is summed up while it is read.
-// The answer comes from outside: every index is checked.  Pure; any thread.
+// The columns are kept, so the next answer may have only those that change, a tenth of the bytes.
+// The answer comes from outside: every index is checked.  One thread.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,7 +45,24 @@ struct FleetStatus {
   std::vector<FleetPodRow> pods;
 };
 
-// kInvalidArgument with one line that states the problem; kUnimplemented for another schema.
-StatusOr<FleetStatus> ReadFleet(std::string_view json);
+// The columns of the newest answers.
+class FleetColumns {
+ public:
+  FleetColumns();
+  ~FleetColumns();
+  FleetColumns(const FleetColumns&) = delete;
+  FleetColumns& operator=(const FleetColumns&) = delete;
+
+  // Takes a whole answer, or one with the columns that change ("delta").  kInvalidArgument with one
+  // line that states the problem; kUnimplemented for another schema.  After an error, the next
+  // answer must be whole.
+  StatusOr<FleetStatus> Take(std::string_view json);
+  // The epoch to ask changes for; empty: a whole answer is needed.
+  std::string epoch() const;
+
+ private:
+  struct Whole;                   // Hides Boost.JSON from this header.
+  std::unique_ptr<Whole> whole_;  // Null: a whole answer is needed.
+};
 
 }  // namespace podgpu

@@ -6,6 +6,8 @@
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
+#include "base/version.h"
+#include "top/fetch.h"
 #include "top/read_explanation.h"
 
 namespace podgpu {
@@ -14,8 +16,11 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int64_t kMicrosecondsPerMillisecond = 1'000;
-constexpr std::string_view kExplainPath = "/api/v1/explain?gpu=";
 constexpr int kTicksBetweenExplanations = 5;
+// An answer that takes longer is late: the frame says so, and the age of its values counts.
+constexpr milliseconds kUsualPatience{2'000};
+// The cluster role does not tell when values of its nodes are too old.
+constexpr milliseconds kOldFleet{60'000};
 constexpr int kUnchanged = 304;
 
 int64_t WallMs(const Clock& clock) {
@@ -32,6 +37,22 @@ int64_t UtcOffset(int64_t now_ms) {
   return ::localtime_r(&now, &local) == nullptr ? 0 : local.tm_gmtoff;
 }
 
+// Moves what was read into `shown`; an answer that top cannot read leaves it.
+template <typename Type>
+Status Taken(StatusOr<Type> read, std::optional<Type>& shown) {
+  if (absl::IsUnimplemented(read.status())) {
+    return read.status();  // Another schema; it says what to do.
+  }
+  if (!read.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("podgpu top %s cannot read its answer: %s; use the same release on both "
+                        "sides",
+                        kVersion, read.status().message()));
+  }
+  shown = *std::move(read);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 TopSession::TopSession(const TopOptions& options, Clock& clock)
@@ -46,7 +67,8 @@ TopSession::TopSession(const TopOptions& options, Clock& clock)
 
 std::string TopSession::StatusPath(Size size) const {
   if (is_fleet_) {
-    return "/api/v1/fleet";
+    const std::string epoch = columns_.epoch();
+    return epoch.empty() || is_withdrawn_ ? "/api/v1/fleet" : "/api/v1/fleet?epoch=" + epoch;
   }
   const ShownParts parts = PartsOf(view_, size);
   std::string path = "/api/v1/status";
@@ -61,42 +83,54 @@ std::string TopSession::StatusPath(Size size) const {
   return path;
 }
 
+// An explanation takes the place of a status in every fifth tick, and at once for another GPU.
+std::optional<TopSession::Question> TopSession::ExplanationQuestion(Size size) {
+  if (is_fleet_ || wants_status_first_ || !node_.status || !link_.failure().empty() ||
+      !PartsOf(view_, size).explanation) {
+    return std::nullopt;
+  }
+  const std::optional<uint32_t> gpu = GpuToExplain(*node_.status, view_, node_.now_ms);
+  const bool is_other = gpu && (!node_.has_explanation() || node_.explained_gpu != *gpu);
+  if (!gpu || (!is_other && since_explained_ < kTicksBetweenExplanations)) {
+    return std::nullopt;
+  }
+  since_explained_ = 0;
+  wants_status_first_ = true;  // Two explanations never follow each other.
+  return Question{absl::StrFormat("%s%d", kTopExplainPath, *gpu), ""};
+}
+
 std::optional<TopSession::Question> TopSession::NextQuestion(Size size) {
   const Instant now = clock_.Now();
-  if (!link_.IsDue(now) || (view_.is_paused && has_answer())) {
+  if (!link_.IsDue(now) || (Stands() && !LacksParts(size))) {
     return std::nullopt;
   }
   link_.Asked(now);
-  if (!is_fleet_ && node_.status && PartsOf(view_, size).explanation && link_.failure().empty()) {
-    const std::optional<uint32_t> gpu = GpuToExplain(*node_.status, view_, node_.now_ms);
-    const bool is_other = gpu && (!node_.explanation || node_.explained_gpu != *gpu);
-    if (gpu && !wants_status_first_ &&
-        (is_other || since_explained_ >= kTicksBetweenExplanations)) {
-      since_explained_ = 0;
-      wants_status_first_ = true;  // Two explanations never follow each other.
-      return Question{absl::StrFormat("%s%d", kExplainPath, *gpu), ""};
-    }
+  shows_explanation_ = PartsOf(view_, size).explanation;
+  if (auto explanation = ExplanationQuestion(size)) {
+    return explanation;
   }
   ++since_explained_;
   wants_status_first_ = false;
   const std::string path = StatusPath(size);
-  return Question{path, path == status_path_ && !is_withdrawn_ ? etag_ : ""};
+  const bool is_known = is_fleet_ || path == status_path_;
+  return Question{path, is_known && !is_withdrawn_ ? etag_ : ""};
 }
 
 void TopSession::TakeAnswer(const Question& question, StatusOr<HttpAnswer> answer) {
   const Instant now = clock_.Now();
-  if (!answer.ok()) {
-    link_.Failed(now, std::string(answer.status().message()));
-    return;
-  }
-  const bool is_explanation = question.path.starts_with(kExplainPath);
-  const Status taken = is_explanation ? TakeExplanation(question, *answer) : TakeStatus(*answer);
+  const bool is_explanation = question.path.starts_with(kTopExplainPath);
+  const Status taken = is_explanation ? TakeExplanation(question, answer)
+                       : answer.ok()  ? TakeStatus(question, *answer)
+                                      : answer.status();
   if (!taken.ok()) {
-    link_.Failed(now, std::string(taken.message()));
+    link_.Failed(now, std::string(taken.message()), HasAnswered(taken));
     return;
   }
   link_.Answered(now, view_.interval);
   if (!is_explanation) {
+    if (!is_fleet_ && !node_.has_explanation() && shows_explanation_) {
+      link_.Hurry(now);  // The first one does not wait for a tick.
+    }
     status_path_ = question.path;
     if (answer->status != kUnchanged) {
       etag_ = answer->etag;
@@ -104,16 +138,17 @@ void TopSession::TakeAnswer(const Question& question, StatusOr<HttpAnswer> answe
   }
 }
 
-Status TopSession::TakeStatus(const HttpAnswer& answer) {
+Status TopSession::TakeStatus(const Question& question, const HttpAnswer& answer) {
   if (answer.status == kUnchanged) {
     return absl::OkStatus();
   }
   if (is_fleet_) {
-    PODGPU_ASSIGN_OR_RETURN(fleet_.fleet, ReadFleet(answer.body));
+    PODGPU_RETURN_IF_ERROR(Taken(columns_.Take(answer.body), fleet_.fleet));
   } else {
-    PODGPU_ASSIGN_OR_RETURN(node_.status, ReadNodeStatus(answer.body));
+    PODGPU_RETURN_IF_ERROR(Taken(ReadNodeStatus(answer.body), node_.status));
+    node_.has_processes = question.path.find("processes=1") != std::string::npos;
   }
-  is_withdrawn_ = false;
+  is_withdrawn_ = fleet_.is_old = false;
   status_at_ = clock_.Now();
   node_ms_at_ = WallMs(clock_);
   const std::optional<int64_t> sampled_at_ms =
@@ -124,29 +159,73 @@ Status TopSession::TakeStatus(const HttpAnswer& answer) {
   return absl::OkStatus();
 }
 
-Status TopSession::TakeExplanation(const Question& question, const HttpAnswer& answer) {
-  PODGPU_ASSIGN_OR_RETURN(node_.explanation, ReadExplanation(answer.body));
-  const std::string_view number = std::string_view(question.path).substr(kExplainPath.size());
+// Only a lost connection is a failure of the whole screen; all else is told in the pane.
+Status TopSession::TakeExplanation(const Question& question, const StatusOr<HttpAnswer>& answer) {
+  if (!answer.ok() && !HasAnswered(answer.status())) {
+    return answer.status();
+  }
+  const std::string_view number = std::string_view(question.path).substr(kTopExplainPath.size());
   node_.explained_gpu = static_cast<uint32_t>(ParseDecimal(number).value_or(0));
+  StatusOr<Explanation> explanation = answer.ok() ? ReadExplanation(answer->body) : answer.status();
+  node_.explanation.reset();
+  node_.explanation_failure.clear();
+  if (explanation.ok()) {
+    node_.explanation = *std::move(explanation);
+  } else {
+    node_.explanation_failure = std::string(explanation.status().message());
+  }
   return absl::OkStatus();
 }
 
 // A paused frame stands still.
+bool TopSession::Stands() const {
+  return view_.is_paused && has_answer() && link_.failure().empty();
+}
+
+// Returns whether the frame shows a part that was never asked for; also a paused one gets it.
+bool TopSession::LacksParts(Size size) const {
+  if (is_fleet_ || !node_.status) {
+    return false;
+  }
+  const ShownParts parts = PartsOf(view_, size);
+  const std::optional<uint32_t> gpu = GpuToExplain(*node_.status, view_, node_.now_ms);
+  const bool lacks_explanation =
+      parts.explanation && gpu && (!node_.has_explanation() || node_.explained_gpu != *gpu);
+  return lacks_explanation || (parts.processes && !node_.has_processes);
+}
+
 void TopSession::RefreshTimes() {
   const Instant now = clock_.Now();
-  const bool stands = view_.is_paused && has_answer() && link_.failure().empty();
-  if (!stands) {
+  if (!Stands()) {
     node_.now_ms = fleet_.now_ms = node_ms_at_ + MsBetween(status_at_, now);
   }
-  node_.failure = fleet_.failure = link_.failure();
-  node_.silent_for_ms = fleet_.silent_for_ms = MsBetween(link_.heard_at(), now);
-  node_.next_try_in_ms = fleet_.next_try_in_ms = MsBetween(now, link_.next_at());
-  if (node_.status && !node_.failure.empty() && !is_withdrawn_) {
-    const int64_t age = node_.now_ms - node_.status->sampled_at_ms.value_or(node_ms_at_);
-    if (age > node_.status->stale_after_ms) {
-      node_.status = WithoutValues(*std::move(node_.status));
-      is_withdrawn_ = true;
-    }
+  node_.silence.failure = link_.failure();
+  node_.silence.has_answered = link_.has_answered();
+  node_.silence.silent_for_ms = MsBetween(link_.heard_at(), now);
+  node_.silence.next_try_in_ms = link_.is_asking() ? 0 : MsBetween(now, link_.next_at());
+  if (link_.failure().empty() && link_.is_asking() && now - link_.asked_at() >= kUsualPatience) {
+    node_.silence.failure = "it takes long";
+    node_.silence.has_answered = false;
+  }
+  fleet_.silence = node_.silence;
+  if (has_answer() && !node_.silence.failure.empty() && !is_withdrawn_) {
+    WithdrawOldValues();
+  }
+}
+
+void TopSession::WithdrawOldValues() {
+  const int64_t sampled_at_ms =
+      node_.status ? node_.status->sampled_at_ms.value_or(node_ms_at_) : node_ms_at_;
+  const int64_t limit_ms = node_.status ? node_.status->stale_after_ms : kOldFleet.count();
+  if (node_.now_ms - sampled_at_ms <= limit_ms) {
+    return;
+  }
+  is_withdrawn_ = true;
+  fleet_.is_old = true;
+  node_.explanation.reset();
+  node_.explanation_failure.clear();
+  if (node_.status) {
+    node_.status = WithoutValues(*std::move(node_.status));
   }
 }
 
@@ -154,9 +233,9 @@ PressResult TopSession::Press(const KeyPress& key, Size size) {
   RefreshTimes();
   const PressContext context =
       is_fleet_ ? FleetContext(fleet_, view_, size) : ContextOf(node_, view_, size);
-  const ShownParts before = PartsOf(view_, size);
+  const milliseconds interval = view_.interval;
   const PressResult result = podgpu::Press(key, context, view_);
-  if (!is_fleet_ && (PartsOf(view_, size) != before || view_.pane == Pane::kExplain)) {
+  if (LacksParts(size) || view_.interval != interval) {
     link_.Hurry(clock_.Now());
   }
   return result;

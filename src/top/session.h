@@ -40,9 +40,13 @@ class TopSession {
   Instant NextWake() const;
 
  private:
-  Status TakeStatus(const HttpAnswer& answer);
-  Status TakeExplanation(const Question& question, const HttpAnswer& answer);
+  std::optional<Question> ExplanationQuestion(Size size);
+  Status TakeStatus(const Question& question, const HttpAnswer& answer);
+  Status TakeExplanation(const Question& question, const StatusOr<HttpAnswer>& answer);
+  bool Stands() const;
+  bool LacksParts(Size size) const;
   void RefreshTimes();
+  void WithdrawOldValues();
   std::string StatusPath(Size size) const;
 
   Clock& clock_;
@@ -51,6 +55,7 @@ class TopSession {
   TopView view_;
   TopModel node_;
   FleetModel fleet_;
+  FleetColumns columns_;
   Link link_;
   std::string status_path_, etag_;  // Path and ETag of the last status.
   Instant status_at_;               // Time at which it was received.
@@ -58,6 +63,7 @@ class TopSession {
   bool is_withdrawn_ = false;       // The values were too old and are removed.
   int since_explained_ = 0;         // Ticks.
   bool wants_status_first_ = true;
+  bool shows_explanation_ = false;  // At the size of the newest question.
 };
 
 }  // namespace podgpu

@@ -26,37 +26,44 @@ namespace podgpu {
 namespace {
 
 constexpr uint16_t kClusterPort = 9401;
-constexpr int kNothingAnswered = 1, kWrongUse = 2;
+constexpr int kFailure = 1, kWrongUse = 2;
 constexpr std::chrono::milliseconds kEscapePatience{50};
 
 int FailTop(const std::string& message, int code) {
-  std::fprintf(stderr, "podgpu top: %s\n", message.c_str());
+  // A server may send anything as its words.
+  std::fprintf(stderr, "podgpu top: %s\n", Shown(message).c_str());
   return code;
 }
 
 // Writes text to standard output; a closed pipe is the reader's wish, and no error.
 int PrintAll(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-  return 0;
+  const size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
+  const bool is_whole = std::fflush(stdout) == 0 && written == text.size();
+  return is_whole || errno == EPIPE
+             ? 0
+             : FailTop("standard output: " + std::generic_category().message(errno), kFailure);
 }
 
-int RunOnce(const TopOptions& options, const TopServer& server, Clock& clock) {
+int RunOnce(const TopOptions& options, const TopServer& server, const TopTerminal& terminal,
+            Clock& clock) {
+  constexpr size_t kUsualColumns = 120;
   TopSession session(options, clock);
+  const size_t columns = options.columns.value_or(
+      ::isatty(terminal.output) == 1 ? Terminal(terminal.input, terminal.output).ReadSize().columns
+                                     : kUsualColumns);
   if (options.json) {
     const std::string path = options.is_fleet ? "/api/v1/fleet" : "/api/v1/status?processes=1";
     const StatusOr<HttpAnswer> answer = FetchFrom(server, path, "", clock);
-    return answer.ok() ? PrintAll(answer->body)
-                       : FailTop(options.url + ": " + std::string(answer.status().message()),
-                                 kNothingAnswered);
+    return answer.ok()
+               ? PrintAll(answer->body)
+               : FailTop(options.url + ": " + std::string(answer.status().message()), kFailure);
   }
-  const std::optional<TopSession::Question> question =
-      session.NextQuestion({options.columns, Size().rows});
+  const std::optional<TopSession::Question> question = session.NextQuestion({columns, Size().rows});
   if (question) {
     session.TakeAnswer(*question, FetchFrom(server, question->path, "", clock));
   }
-  return session.has_answer() ? PrintAll(session.DrawAll(options.columns))
-                              : FailTop(options.url + ": " + session.failure(), kNothingAnswered);
+  return session.has_answer() ? PrintAll(session.DrawAll(columns))
+                              : FailTop(options.url + ": " + session.failure(), kFailure);
 }
 
 // Makes one request at a time on a thread of its own.  A request that hangs in a name server must
@@ -115,7 +122,7 @@ class TopLoop {
   int Run() {
     if (const Status entered = terminal_.Enter(); !entered.ok()) {
       terminal_.Leave();
-      return FailTop(std::string(entered.message()), kNothingAnswered);
+      return FailTop(std::string(entered.message()), kFailure);
     }
     size_ = terminal_.ReadSize();
     while (!has_ended_) {
@@ -219,7 +226,7 @@ int RunTop(const TopOptions& options, const TopTerminal& terminal, Clock& clock,
   }
   const TopServer server{*address, *access, options.is_fleet};
   if (options.once || options.json || !terminal.is_terminal) {
-    return RunOnce(options, server, clock);
+    return RunOnce(options, server, terminal, clock);
   }
   auto loop = std::make_unique<TopLoop>(options, server, terminal, clock);
   const int code = loop->Run();

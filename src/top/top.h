@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -24,7 +25,7 @@ struct TopOptions {
   bool colour = true;
   std::chrono::milliseconds interval{1'000};
   std::string web_config, ca_file;
-  size_t columns = 120;  // Width for --once.
+  std::optional<size_t> columns;  // Width for --once; absent: the terminal's, or 120.
 };
 
 // The facts about the terminal that main.cc finds out.

@@ -21,12 +21,25 @@ std::string LowerCase(std::string_view text) {
   return lower;
 }
 
-// Moves the selection by `step` rows; without one, an arrow selects the first row.
+// Moves the lines of an explanation, of help or of a detail.
+void Scroll(const PressContext& context, int64_t step, TopView& view) {
+  const auto most = static_cast<int64_t>(context.lines.value_or(0));
+  const int64_t at = std::min(static_cast<int64_t>(view.scroll), most);
+  view.scroll = static_cast<size_t>(std::clamp<int64_t>(at + step, 0, most));
+}
+
+// Moves the selection by `step` rows; without one, an arrow selects the first row.  Help and a
+// detail have lines alone.
 void Move(const PressContext& context, int64_t step, TopView& view) {
+  if (view.shows_help || (view.shows_detail && view.pane != Pane::kExplain)) {
+    Scroll(context, step, view);
+    return;
+  }
   if (context.rows.empty()) {
     return;
   }
   const auto last = static_cast<int64_t>(context.rows.size()) - 1;
+  view.scroll = 0;  // Another GPU is explained from its first line.
   const auto found = std::ranges::find(context.rows, view.selection());
   const int64_t at =
       found == context.rows.end() ? (step > 0 ? -1 : 1) : found - context.rows.begin();
@@ -66,8 +79,22 @@ PressResult TypeFilter(const KeyPress& key, TopView& view) {
   return PressResult::kChanged;
 }
 
-void ShowPane(Pane pane, TopView& view) {
-  view.pane = pane;
+// Moves by a page: lines, or else the selection.
+void MovePage(const PressContext& context, int direction, TopView& view) {
+  const auto page = static_cast<int64_t>(std::max<size_t>(context.page_rows, 1)) * direction;
+  if (context.lines) {
+    Scroll(context, page, view);
+  } else {
+    Move(context, page, view);
+  }
+}
+
+void ShowPane(size_t pane, const PressContext& context, TopView& view) {
+  if (pane >= context.panes) {
+    return;
+  }
+  view.pane = static_cast<Pane>(pane);
+  view.scroll = 0;
   view.shows_detail = false;
   view.shows_help = false;
 }
@@ -75,6 +102,7 @@ void ShowPane(Pane pane, TopView& view) {
 void Leave(TopView& view) {  // Goes one step back, for Esc.
   if (view.shows_help || view.shows_detail) {
     view.shows_help = view.shows_detail = false;
+    view.scroll = 0;
   } else if (!view.filter.empty()) {
     view.filter.clear();
   } else {
@@ -88,15 +116,19 @@ PressResult PressLetter(char letter, const PressContext& context, TopView& view)
       return PressResult::kQuit;
     case '?':
       view.shows_help = !view.shows_help;
+      view.scroll = 0;
       break;
     case '1':
     case '2':
     case '3':
     case '4':
-      ShowPane(static_cast<Pane>(letter - '1'), view);
+      ShowPane(static_cast<size_t>(letter - '1'), context, view);
       break;
     case 'e':
-      ShowPane(Pane::kExplain, view);
+      if (context.gpu) {
+        view.selected[static_cast<size_t>(Pane::kExplain)] = std::to_string(*context.gpu);
+      }
+      ShowPane(static_cast<size_t>(Pane::kExplain), context, view);
       break;
     case 'j':
       Move(context, 1, view);
@@ -178,8 +210,7 @@ PressResult Press(const KeyPress& key, const PressContext& context, TopView& vie
   if (view.is_typing_filter) {
     return TypeFilter(key, view);
   }
-  const auto page = static_cast<int64_t>(std::max<size_t>(context.page_rows, 1));
-  const auto all = static_cast<int64_t>(context.rows.size());
+  const auto all = static_cast<int64_t>(context.rows.size() + context.lines.value_or(0));
   switch (key.key) {
     case Key::kText:
       return PressLetter(key.letter, context, view);
@@ -190,10 +221,10 @@ PressResult Press(const KeyPress& key, const PressContext& context, TopView& vie
       Move(context, 1, view);
       break;
     case Key::kPageUp:
-      Move(context, -page, view);
+      MovePage(context, -1, view);
       break;
     case Key::kPageDown:
-      Move(context, page, view);
+      MovePage(context, 1, view);
       break;
     case Key::kHome:
       Move(context, -all - 1, view);
@@ -202,10 +233,11 @@ PressResult Press(const KeyPress& key, const PressContext& context, TopView& vie
       Move(context, all + 1, view);
       break;
     case Key::kTab:
-      ShowPane(static_cast<Pane>((static_cast<size_t>(view.pane) + 1) % kPanes), view);
+      ShowPane((static_cast<size_t>(view.pane) + 1) % context.panes, context, view);
       break;
     case Key::kEnter:
-      view.shows_detail = !view.shows_detail;
+      view.shows_detail = !view.shows_detail && view.pane != Pane::kExplain;
+      view.scroll = 0;
       break;
     case Key::kEscape:
       Leave(view);

@@ -36,6 +36,7 @@ struct TopView {
   bool is_typing_filter = false;
   bool idle_only = false;
   std::string only_namespace;  // Empty: all.
+  size_t scroll = 0;           // Lines above the first visible one, of Explain, help and a detail.
   bool shows_help = false;
   bool shows_detail = false;
   bool is_paused = false;
@@ -72,12 +73,16 @@ enum class PressResult : uint8_t { kNothing, kChanged, kQuit };
 
 // The input of Press, which applies a key: `rows` are the keys of the pane's rows in their order,
 // `columns` the number of columns by which it can be ordered, `sorted_by` the present one, and
-// `namespaces` are those of the rows.
+// `namespaces` are those of the rows.  Only the first `panes` can be shown.  `lines` is set where
+// lines are shown in place of rows: the number of those that have no room.
 struct PressContext {
   std::vector<std::string> rows;
   int columns = 0, sorted_by = 0;
   std::vector<std::string> namespaces;
   size_t page_rows = 10;
+  size_t panes = kPanes;
+  std::optional<uint32_t> gpu = {};  // The GPU of the selected row.
+  std::optional<size_t> lines = {};
 };
 PressResult Press(const KeyPress& key, const PressContext& context, TopView& view);
 

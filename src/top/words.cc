@@ -72,11 +72,13 @@ std::string EnergyWord(std::optional<double> joules, bool is_apportioned) {
     int digits;
     const char* unit;
   };
-  constexpr Step kSteps[] = {{9.95, 1, 1, "Wh"},
-                             {995, 1e3, 2, "kWh"},
-                             {99.95e3, 1e3, 1, "kWh"},
-                             {999.5e3, 1e3, 0, "kWh"},
-                             {HUGE_VAL, 1e6, 1, "MWh"}};
+  constexpr Step kSteps[] = {
+      {49.5, 1, 1, "Wh"},  // From here on two decimals of a kWh tell as much.
+
+      {995, 1e3, 2, "kWh"},
+      {99.95e3, 1e3, 1, "kWh"},
+      {999.5e3, 1e3, 0, "kWh"},
+      {HUGE_VAL, 1e6, 1, "MWh"}};
   const Step& step = *std::ranges::find_if(kSteps, [wh](const Step& s) { return wh < s.below; });
   return Marked(absl::StrFormat("%.*f %s", step.digits, wh / step.divisor, step.unit),
                 is_apportioned);

@@ -76,6 +76,9 @@ TEST_F(TopConnects, OverAUnixSocket) {
   Child podgpu(words, node_.variables());
   ASSERT_TRUE(podgpu.AwaitLine("msg=\"serving\"")) << podgpu.output();
   ExpectANode({url});
+  const TopRun fleet = TopOnce({"--fleet", url});
+  EXPECT_EQ(fleet.output,
+            "podgpu top: " + url + ": that is podgpu of one node; leave --fleet out\n");
   const TopRun none = TopOnce({url + "x"});
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_EQ(none.output, "podgpu top: " + url + "x: no such file or directory\n");
@@ -139,11 +142,13 @@ class TopOfAFleet : public ::testing::Test {
 TEST_F(TopOfAFleet, OnceHasAllNodesAndPods) {
   const TopRun frame = TopOnce({"--fleet", url()});
   EXPECT_EQ(frame.exit_code, 0);
-  EXPECT_TRUE(frame.Has("podgpu top --fleet  3 nodes: 3 ok  24 GPUs: ")) << frame.output;
+  EXPECT_TRUE(frame.Has("podgpu top  3 nodes: 3 ok  24 GPUs: ")) << frame.output;
   for (const char* const node : {"gpu-node-0001", "gpu-node-0002", "gpu-node-0003"}) {
     EXPECT_TRUE(RE2::PartialMatch(frame.output, std::string("\n ") + node + " +ok +8 ")) << node;
   }
   EXPECT_TRUE(frame.Has(" research/")) << frame.output;
+  const TopRun node = TopOnce({url()});
+  EXPECT_EQ(node.output, "podgpu top: " + url() + ": that is podgpu's cluster role; add --fleet\n");
 }
 
 TEST_F(TopOfAFleet, LiveItFollowsTheNodesAndCountsItsSilence) {

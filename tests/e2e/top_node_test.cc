@@ -112,7 +112,7 @@ double RoundingOf(const Watts& watts) {
   return 0.5 * static_cast<double>(watts.of_gpus.size() + watts.of_pods.size());
 }
 
-TEST_F(TopOfANode, Statement14OnceHasAllRowsOfTheNode) {
+TEST_F(TopOfANode, Statements14And15OnceHasAllRowsAndTheWattsOfPodsAddUp) {
   Start();
   AwaitStatus(HasAllWatts);
   // Instances are in the order of their numbers, and have a blank after a long one.  The pod that

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
-#include <functional>
 #include <iterator>
-#include <thread>
+#include <re2/re2.h>
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "http/testing/test_server.h"
 #include "tests/e2e/child.h"
 #include "tests/e2e/tmux_window.h"
+#include "top/canvas.h"
 #include "top/testing/drawn_node.h"
 
 namespace podgpu {
@@ -27,7 +28,9 @@ HttpResponse ServeDrawnNode(const HttpRequest& request) {
   if (request.path != "/api/v1/status") {
     return TextResponse(404, "404 page not found\n");
   }
-  HttpResponse response = TextResponse(200, WriteNodeStatus(DrawnNode()));
+  NodeStatus status = DrawnNode();
+  status.stale_after_ms = 3'000;
+  HttpResponse response = TextResponse(200, WriteNodeStatus(status));
   response.headers.emplace_back("X-Podgpu-Age-Ms", "400");
   return response;
 }
@@ -38,9 +41,13 @@ HttpServerOptions OptionsFor(uint16_t port) {
   return options;
 }
 
-std::string GoldenCapture(const std::string& name) {
-  std::ifstream file("tests/golden/top/" + name + ".txt");
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string GoldenCapture(const std::string& name) {
+  return BytesOf("tests/golden/top/" + name + ".txt");
 }
 
 std::string TopCommandLine(uint16_t port) {
@@ -111,12 +118,21 @@ TEST(Top, Statement13EveryEndRestoresTheTerminal) {
     }
     EXPECT_TRUE(window.AwaitText("ended")) << end << window.last();
     EXPECT_EQ(window.Ask("#{alternate_on} #{cursor_flag}"), "0 1\n") << end;
-    const auto read = [&](const char* name) {
-      std::ifstream file(window.folder() + name);
-      return std::string(std::istreambuf_iterator<char>(file), {});
-    };
-    EXPECT_EQ(read("/before"), read("/after")) << end;
+    EXPECT_EQ(BytesOf(window.folder() + "/before"), BytesOf(window.folder() + "/after")) << end;
   }
+}
+
+TEST(Top, Statement13AClosedTerminalEndsTop) {
+  const auto server = StartServer(LoopbackOptions(), ServeDrawnNode);
+  TmuxWindow window(80, 24);
+  window.Enter("echo $$ > " + window.folder() + "/pid; exec " + TopCommandLine(server->port()));
+  ASSERT_TRUE(window.AwaitText("652/700")) << window.last();
+  const pid_t pid =
+      static_cast<pid_t>(ParseDecimal(Trim(BytesOf(window.folder() + "/pid"))).value_or(0));
+  ASSERT_GT(pid, 0);
+  ASSERT_EQ(::kill(pid, 0), 0);
+  window.Run({"kill-server"});
+  Await([pid] { return ::kill(pid, 0) != 0; });
 }
 
 TEST(Top, Statement14OnceIsPlainTextAndADeadPortIsOneLine) {
@@ -140,18 +156,122 @@ TEST(Top, Statement9PlainSurfacesHaveNoEscapeByte) {
     EXPECT_EQ(child.output().find('\x1b'), std::string::npos) << variable;
     EXPECT_NE(child.output().find("(unattributed)"), std::string::npos) << child.output();
   }
+  // On a terminal: script(1) notes each byte that reaches it.
+  TmuxWindow window(80, 24);
+  const auto begin_on_terminal = [&](const std::string& variable) {
+    const std::string file = window.folder() + "/" + variable.substr(0, variable.find('='));
+    window.Enter("script -qfc '" + variable + " " + TopCommandLine(server->port()) + "' " + file +
+                 "; echo end''ed");
+    return file;
+  };
+  const std::string dumb = begin_on_terminal("TERM=dumb");
+  EXPECT_TRUE(window.AwaitText("ended")) << window.last();
+  const std::string plain = begin_on_terminal("NO_COLOR=1");
+  EXPECT_TRUE(window.AwaitText("q quit")) << window.last();
+  const std::string dumb_bytes = BytesOf(dumb);
+  EXPECT_EQ(dumb_bytes.find('\x1b'), std::string::npos);
+  for (const std::string_view line : Split(dumb_bytes, '\n')) {
+    EXPECT_TRUE(WidthOf(line) <= 81 || line.starts_with("Script ")) << line;
+  }
+  // A live frame needs escape sequences, but none of a colour or a mark.
+  EXPECT_FALSE(RE2::PartialMatch(BytesOf(plain), "\x1b\\[0?;?[1-9][0-9;]*m"));
 }
 
-TEST(Top, AnotherProgramIsNamed) {
-  const auto server = StartServer(LoopbackOptions(), [](const HttpRequest& request) {
-    return request.path == "/" ? TextResponse(200, "<html><title>GPU Exporter</title></html>")
-                               : TextResponse(404, "404 page not found");
-  });
+// What answers in place of podgpu, and what top says of it.
+struct WrongServer {
+  std::string name;
+  int status = 404;
+  std::string body = "404 page not found\n";
+  std::string title;  // Title of its page `/`.
+  std::string said;
+};
+
+class TopOfAWrongServer : public ::testing::TestWithParam<WrongServer> {
+ protected:
+  static HttpResponse Answer(const HttpRequest& request) {
+    const WrongServer& wrong = GetParam();
+    return request.path == "/" && request.accept.find("text/html") != std::string_view::npos
+               ? TextResponse(200, "<html><title>" + wrong.title + "</title></html>")
+               : TextResponse(wrong.status, wrong.body);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Servers, TopOfAWrongServer,
+    ::testing::Values(
+        WrongServer{.name = "DcgmExporter",
+                    .title = "GPU Exporter",
+                    .said = "that is dcgm-exporter; top needs podgpu's /api/v1"},
+        WrongServer{.name = "AnOlderRelease",
+                    .title = "1 ok - n1 - podgpu",
+                    .said = "that podgpu has no /api/v1/status: it is older than top"},
+        WrongServer{.name = "TheClusterRole",
+                    .title = "podgpu fleet",
+                    .said = "that is podgpu's cluster role; add --fleet"},
+        WrongServer{.name = "APageInPlaceOfTheAnswer",
+                    .status = 200,
+                    .body = "<html><title>Sign in</title></html>",
+                    .said = "that is \"Sign in\"; top needs podgpu's /api/v1"},
+        WrongServer{.name = "ARedirect",
+                    .status = 302,
+                    .body = "moved",
+                    .said = "it sends the reader to another URL (302); give top that one"},
+        WrongServer{.name = "ItsOwnWords",
+                    .status = 503,
+                    .body = R"({"error":"the first page is not ready yet"})",
+                    .said = "it answers 503: the first page is not ready yet"},
+        WrongServer{.name = "AnEscapeSequence",
+                    .status = 500,
+                    .body = R"({"error":"evil \u001b[31m red"})",
+                    .said = "it answers 500: evil ?[31m red"},
+        WrongServer{
+            .name = "FewerKeys",
+            .status = 200,
+            .body = R"({"schema":1})",
+            .said = "podgpu top 0.1.0 cannot read its answer: \"version\" is missing; use the "
+                    "same release on both sides"}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST_P(TopOfAWrongServer, ItIsNamedInOneLineAndOnTheScreenWhole) {
+  const auto server = StartServer(LoopbackOptions(), Answer);
   const std::string url = "http://127.0.0.1:" + std::to_string(server->port());
   Child child({std::string(kPodgpu), "top", "--once", url});
   EXPECT_EQ(child.Wait(), 1);
-  EXPECT_EQ(child.output(),
-            "podgpu top: " + url + ": that is dcgm-exporter; top needs podgpu's /api/v1\n");
+  EXPECT_EQ(child.output(), "podgpu top: " + url + ": " + GetParam().said + "\n");
+  TmuxWindow window(80, 24);
+  window.Enter(TopCommandLine(server->port()));
+  EXPECT_TRUE(window.Await([](const std::string& text) {
+    std::string line = text;
+    RE2::GlobalReplace(&line, "\n *", " ");
+    return line.find("no status for ") != line.npos &&
+           line.find("(" + GetParam().said + "), next try in ") != line.npos;
+  })) << window.last();
+}
+
+TEST(Top, TheUrlOfThePageThatPrometheusReadsIsUnderstood) {
+  const auto server = StartServer(LoopbackOptions(), ServeDrawnNode);
+  const std::string address = "127.0.0.1:" + std::to_string(server->port());
+  Child child({std::string(kPodgpu), "top", "--once", "http://" + address + "/metrics"});
+  EXPECT_EQ(child.Wait(), 0) << child.output();
+  Child https({std::string(kPodgpu), "top", "--once", "https://" + address});
+  EXPECT_EQ(https.Wait(), 1);
+  EXPECT_TRUE(
+      RE2::FullMatch(https.output(), ".*: it does not speak TLS .*; write http:// for it\n"))
+      << https.output();
+}
+
+TEST(Top, JsonIsNeverAnotherProgramsPageAndAFullDiskIsSaid) {
+  const auto page = StartServer(LoopbackOptions(), [](const HttpRequest&) {
+    return TextResponse(200, "<html><title>Sign in</title></html>");
+  });
+  Child wrong(
+      {std::string(kPodgpu), "top", "--json", "http://127.0.0.1:" + std::to_string(page->port())});
+  EXPECT_EQ(wrong.Wait(), 1);
+  EXPECT_EQ(wrong.output().find("<html>"), std::string::npos) << wrong.output();
+  const auto server = StartServer(LoopbackOptions(), ServeDrawnNode);
+  Child full({"/bin/sh", "-c", TopCommandLine(server->port()) + " --once > /dev/full"});
+  EXPECT_EQ(full.Wait(), 1);
+  EXPECT_EQ(full.output(), "podgpu top: standard output: No space left on device\n");
 }
 
 TEST(Top, WrongUseIsOneLineAndExitCode2) {

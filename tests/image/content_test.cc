@@ -115,7 +115,7 @@ TEST(Image, SaysHowItIsRun) {
   EXPECT_EQ(config.at("Entrypoint"), json::value({"/usr/bin/podgpu"}));
   EXPECT_FALSE(config.contains("Cmd")) << json::serialize(config);
   EXPECT_EQ(config.at("User"), "0:0");
-  const json::array expected = {"PATH=/usr/bin", "NVIDIA_VISIBLE_DEVICES=all",
+  const json::array expected = {"PATH=/usr/bin", "LANG=C.UTF-8", "NVIDIA_VISIBLE_DEVICES=all",
                                 "NVIDIA_DRIVER_CAPABILITIES=compute,utility,compat32",
                                 "NVIDIA_DISABLE_REQUIRE=true"};
   EXPECT_EQ(config.at("Env"), expected);

@@ -32,7 +32,7 @@ StatusGpu MakeGpu(uint32_t index, double sm, double tensor, double dram, double 
   gpu.index = index;
   gpu.uuid = absl::StrFormat("GPU-2f1c9a0%d-0000-4000-8000-000000000000", index);
   gpu.model = "NVIDIA H100 80GB HBM3";
-  gpu.pci_bus_id = absl::StrFormat("0000:%d:00.0", 3 + index);
+  gpu.pci_bus_id = absl::StrFormat("00000000:%02X:00.0", 3 + index);
   gpu.state = "ok";
   gpu.utilization_ratio = gpu.sm_active_ratio = sm;
   gpu.tensor_active_ratio = tensor;
