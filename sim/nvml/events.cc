@@ -1,10 +1,12 @@
 // The simulated NVML: event sets.
 //
 // The world's faults say what happens when.  A wait therefore looks for the first event after the
-// last delivered one, up to now, and looks again every 10 ms until the time-out, which counts real
-// time.  Events before registration are not delivered.  Events of the same time are ordered by GPU,
-// type and data, so a change of the control log neither loses nor repeats one.
+// last delivered one, up to now; then it sleeps, as in the real driver, until a fault begins or
+// ends, the node is changed, or the time-out, which counts the machine's time; nvmlShutdown does
+// not end it.  Events before registration are not delivered.  Events of the same time are ordered
+// by GPU, type and data, so a change of the control log neither loses nor repeats one.
 #include <algorithm>
+#include <chrono>
 #include <compare>
 #include <memory>
 #include <mutex>
@@ -54,7 +56,6 @@ using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about
 
 using EventSets = NvmlObjects<nvmlEventSet_st>;
 
-constexpr unsigned kEventPollMs = 10;
 constexpr uint32_t kWholeGpu = 0xffffffff;
 
 unsigned long long SupportedTypes(const NvmlTarget& on) {
@@ -127,6 +128,17 @@ std::optional<NvmlEvent> NextEvent(const nvmlEventSet_st& set, const World& worl
   return next;
 }
 
+// Returns the next time at which a fault begins or ends; INT64_MAX: none does.
+TimeUs NextChange(const World& world, TimeUs now) {
+  TimeUs next = INT64_MAX;
+  for (const Fault& fault : world.faults()) {
+    for (const TimeUs edge : {fault.at, fault.until}) {
+      next = edge > now ? std::min(next, edge) : next;
+    }
+  }
+  return next;
+}
+
 // Delivers the event: the set does not report it again.
 void Deliver(nvmlEventSet_st& set, const NvmlTarget& now, const NvmlEvent& event,
              nvmlEventData_t& data) {
@@ -188,7 +200,8 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t* data, unsi
   if (data == nullptr || found == nullptr) {
     return NVML_ERROR_INVALID_ARGUMENT;
   }
-  for (unsigned left_ms = timeout_ms;;) {
+  for (std::chrono::microseconds left = std::chrono::milliseconds(timeout_ms);;) {
+    const uint64_t seen = NvmlSession::Get().Changes();
     const NvmlTarget now = BeginNvmlSystemCall(__func__);
     if (now.result != NVML_SUCCESS) {
       return now.result;
@@ -200,12 +213,10 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t* data, unsi
         return NVML_SUCCESS;
       }
     }
-    if (left_ms == 0) {
+    if (left.count() <= 0) {
       return NVML_ERROR_TIMEOUT;
     }
-    const unsigned pause_ms = std::min(left_ms, kEventPollMs);
-    SleepInDriver(static_cast<int>(pause_ms));
-    left_ms -= pause_ms;
+    left = NvmlSession::Get().Sleep(NextChange(*now.world, now.now), seen, left);
   }
 }
 

@@ -137,6 +137,21 @@ TimeUs NvmlSession::FromStampUs(int64_t stamp_us) {
   return directory_->FromStampUs(stamp_us) - directory_->world().ClockJumpUs(directory_->Now());
 }
 
+uint64_t NvmlSession::Changes() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return directory_->changes();
+}
+
+std::chrono::microseconds NvmlSession::Sleep(TimeUs until, uint64_t seen,
+                                             std::chrono::microseconds limit) {
+  std::shared_ptr<const RunDirectory> directory;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    directory = directory_;
+  }
+  return directory->Sleep(until, seen, limit);
+}
+
 std::string NvmlSession::NodePath() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return directory_->path();

@@ -8,6 +8,7 @@
 // GPU that was absent then has none.  One session per process; any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -69,6 +70,9 @@ class NvmlSession {
   // Microseconds since 1970 at world time t, by the machine's clock as it is now.
   int64_t StampUs(TimeUs t);
   TimeUs FromStampUs(int64_t stamp_us);
+  // RunDirectory's changes() and Sleep, for calls that wait in the driver.
+  uint64_t Changes();
+  std::chrono::microseconds Sleep(TimeUs until, uint64_t seen, std::chrono::microseconds limit);
   // The path of the run directory; it identifies the node.
   std::string NodePath();
   // What `handle` points to.
@@ -84,7 +88,7 @@ class NvmlSession {
  private:
   std::mutex mutex_;  // Guards all below: the loading program calls from any thread.
   int users_ = 0;
-  std::unique_ptr<RunDirectory> directory_;  // Kept over shutdowns; worlds stay readable.
+  std::shared_ptr<RunDirectory> directory_;  // Kept over shutdowns; worlds stay readable.
   std::vector<int> gpus_;                    // The world's index by NVML index.
   std::deque<abi::nvmlDevice_st> handles_;
 };

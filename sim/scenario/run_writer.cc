@@ -2,13 +2,16 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
+#include <linux/futex.h>
 #include <new>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <system_error>
 #include <unistd.h>
@@ -241,6 +244,12 @@ void RunWriter::ChangeClock(ClockMode mode, Speed speed) {
     page_->manual_time_us.store(now);  // Readers ignore it until the new slot is in force.
   }
   page_->clock_generation.store(generation, std::memory_order_release);
+  TellChange();
+}
+
+void RunWriter::TellChange() {
+  page_->changes.fetch_add(1, std::memory_order_acq_rel);
+  syscall(SYS_futex, &page_->changes, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 Status RunWriter::Tick(TimeUs step) {
@@ -253,12 +262,14 @@ Status RunWriter::Tick(TimeUs step) {
     return absl::InvalidArgumentError("the step is negative; world time only goes forward");
   }
   page_->manual_time_us.fetch_add(step, std::memory_order_acq_rel);
+  TellChange();
   return absl::OkStatus();
 }
 
 Status RunWriter::PublishControl(std::span<const std::byte> image) {
   PODGPU_RETURN_IF_ERROR(ReplaceFile(directory_ + "/control.bin", image));
   page_->log_generation.fetch_add(1, std::memory_order_acq_rel);
+  TellChange();
   return absl::OkStatus();
 }
 

@@ -94,6 +94,8 @@ class RunWriter {
   RunWriter(std::string directory, StatePage* page)
       : directory_(std::move(directory)), page_(page) {}
   void ChangeClock(ClockMode mode, Speed speed);
+  // Wakes the calls that wait for a change of the page.
+  void TellChange();
 
   std::string directory_;
   StatePage* page_;  // Mapped shared and writable; unmapped with the object.

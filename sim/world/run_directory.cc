@@ -1,15 +1,18 @@
 #include "sim/world/run_directory.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <mutex>
 #include <span>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -66,6 +69,12 @@ class Mapping {
   std::span<const std::byte> bytes_;
 };
 
+int64_t BootTimeNs() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 // strerror without its shared buffer.
 std::string ErrorText(int error) {
   char buffer[128];
@@ -103,10 +112,18 @@ class MappedRunDirectory final : public RunDirectory {
     return *current_.load(std::memory_order_acquire);
   }
 
-  TimeUs Now() const override {
-    timespec now{};
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return WorldTimeUs(page(), int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec);
+  TimeUs Now() const override { return WorldTimeUs(page(), BootTimeNs()); }
+
+  uint64_t changes() const override { return page().changes.load(std::memory_order_acquire); }
+  std::chrono::microseconds Sleep(TimeUs until, uint64_t seen,
+                                  std::chrono::microseconds limit) const override {
+    constexpr int64_t kUsPerS = 1'000'000;
+    const int64_t begun_ns = BootTimeNs();
+    const int64_t us = std::min(limit.count(), MicrosecondsUntil(page(), until, begun_ns));
+    const timespec wait{.tv_sec = us / kUsPerS, .tv_nsec = us % kUsPerS * 1000};
+    // Returns at once when the word is no longer the lower half of `seen`.
+    syscall(SYS_futex, &page().changes, FUTEX_WAIT, static_cast<uint32_t>(seen), &wait, nullptr, 0);
+    return limit - std::chrono::microseconds((BootTimeNs() - begun_ns) / 1000);
   }
 
   int64_t StampUs(TimeUs t) const override { return page().epoch_realtime_ns.load() / 1000 + t; }

@@ -7,6 +7,7 @@
 // once per process; any thread.  Standard library only, for the faces.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,14 @@ class RunDirectory {
   // Civil time of world time t: microseconds since 1970.
   virtual int64_t StampUs(TimeUs t) const = 0;
   virtual TimeUs FromStampUs(int64_t stamp_us) const = 0;
+
+  // How often the clock, manual time or the control log has changed.
+  virtual uint64_t changes() const = 0;
+  // Blocks, as a call does in the driver: until world time `until` (INT64_MAX: no time), or until
+  // changes() is not `seen`, and for `limit` of machine time at most.  May return earlier.  Returns
+  // what is left of the limit.
+  virtual std::chrono::microseconds Sleep(TimeUs until, uint64_t seen,
+                                          std::chrono::microseconds limit) const = 0;
 
   virtual uint64_t log_generation() const = 0;
   virtual uint64_t engine_generation() const = 0;

@@ -49,6 +49,9 @@ struct StatePage {
   std::atomic<uint64_t> time_scale;  // Divides the vendor's own time-outs, for tests; at least 1.
   std::atomic<uint64_t> engine_delays;   // 1: calls take the time that they take with DCGM.
   std::atomic<int64_t> engine_began_us;  // World time of its last restart; 0: never restarted.
+  // Raised after each change of the clock, of manual time and of the control log.  Its lower half
+  // is a futex, on which calls wait that block in the driver.
+  std::atomic<uint64_t> changes;
 };
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
@@ -73,6 +76,17 @@ inline TimeUs WorldTimeUs(const StatePage& page, int64_t boottime_ns) {
       return now_us;
     }
   }
+}
+
+// The machine time in which world time `t` comes, 0 when it has passed; INT64_MAX: not by itself.
+inline int64_t MicrosecondsUntil(const StatePage& page, TimeUs t, int64_t boottime_ns) {
+  const ClockSlot& clock = page.clocks[page.clock_generation.load(std::memory_order_acquire) & 1];
+  if (t == INT64_MAX || static_cast<ClockMode>(clock.mode.load()) == ClockMode::kManual) {
+    return INT64_MAX;
+  }
+  const Int128 world_us = Int128{t} - WorldTimeUs(page, boottime_ns);
+  const Int128 real_us = world_us * clock.speed_denominator.load() / clock.speed_numerator.load();
+  return world_us <= 0 ? 0 : static_cast<int64_t>(real_us) + 1;
 }
 
 }  // namespace podgpu::sim
