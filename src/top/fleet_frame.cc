@@ -212,14 +212,6 @@ std::optional<std::vector<std::string>> FleetLines(const PaneTable& table, const
   return view.shows_detail ? std::optional(RowLines(table, view)) : std::nullopt;
 }
 
-std::string WhyNoRow(const PaneTable& table, Pane pane) {
-  if (table.hidden > 0) {
-    return absl::StrFormat(" no row: the filter, the namespace or \"idle only\" hides all %d",
-                           table.hidden);
-  }
-  return pane == Pane::kPods ? " no pod holds a GPU" : " no node is known yet";
-}
-
 // The pane between the head and the foot.
 void DrawFleetPane(const FleetModel& model, const TopView& view, PaneArea area, Canvas& canvas) {
   constexpr std::string_view kNames[] = {"1 Pods", "2 Nodes"};
@@ -230,7 +222,8 @@ void DrawFleetPane(const FleetModel& model, const TopView& view, PaneArea area, 
   if (const auto lines = FleetLines(table, view, canvas.size().columns)) {
     notes = DrawScrolled(*lines, view.scroll, below, canvas);
   } else if (table.rows.empty()) {
-    DrawLines({{WhyNoRow(table, pane)}}, below, canvas);
+    const char* none = pane == Pane::kPods ? " no pod holds a GPU" : " no node is known yet";
+    DrawLines({{WhyHidden(table).value_or(none)}}, below, canvas);
   } else {
     DrawPaneTable(table, view, pane, below, canvas);
   }

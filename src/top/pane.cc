@@ -235,11 +235,18 @@ void DrawNoAnswer(const Silence& silence, Canvas& canvas) {
   canvas.PutLeft(rows - 1, 0, columns, "q quit");
 }
 
+std::optional<std::string> WhyHidden(const PaneTable& table) {
+  if (table.hidden == 0) {
+    return std::nullopt;
+  }
+  return absl::StrFormat(" no row: the filter, the namespace or \"idle only\" hides all %d",
+                         table.hidden);
+}
+
 std::string WhyEmpty(const PaneTable& table, Pane pane, const TopModel& model) {
   const NodeStatus& status = model.shown();
-  if (table.hidden > 0) {
-    return absl::StrFormat(" no row: the filter, the namespace or \"idle only\" hides all %d",
-                           table.hidden);
+  if (const auto hidden = WhyHidden(table)) {
+    return *hidden;
   }
   if (pane != Pane::kProcesses) {
     return status.owners_known ? " no pod holds a GPU" : " no owner of a GPU is known";

@@ -3,6 +3,7 @@
 // Used by the frames of a node and of a fleet alone.  Pure functions; any thread.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ void DrawNoAnswer(const Silence& silence, Canvas& canvas);
 
 // Why a pane has no row.
 std::string WhyEmpty(const PaneTable& table, Pane pane, const TopModel& model);
+// The same for rows that the view hides; nothing when it hides none.
+std::optional<std::string> WhyHidden(const PaneTable& table);
 // Returns the lines of the pane Explain: its GPU, and what else is wrong on the node.
 std::vector<std::string> ExplanationLines(const TopModel& model, const TopView& view,
                                           size_t columns);
