@@ -91,6 +91,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_HOMEPAGE "https://podgpu.invalid/")
 set(CPACK_DEBIAN_NODE_PACKAGE_NAME podgpu)
 set(CPACK_DEBIAN_NODE_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_NODE_PACKAGE_DEPENDS "libssl3 (>= 3.0.0)")  # Loaded at the first use of TLS.
 set(CPACK_DEBIAN_NODE_PACKAGE_SUGGESTS podgpu-sim)
 file(WRITE "${package_folder}/conffiles" "/etc/default/podgpu\n")
 set(CPACK_DEBIAN_NODE_PACKAGE_CONTROL_EXTRA "${package_folder}/conffiles"

@@ -17,6 +17,7 @@
 #include "base/signal_queue.h"
 #include "base/worker.h"
 #include "cluster/node_address.h"
+#include "http/openssl_on_need.h"
 #include "top/fetch.h"
 #include "top/screen.h"
 #include "top/session.h"
@@ -227,6 +228,9 @@ int RunTop(const TopOptions& options, const TopTerminal& terminal, Clock& clock,
   const TopServer server{*address, *access, options.is_fleet};
   if (options.once || options.json || !terminal.is_terminal) {
     return RunOnce(options, server, terminal, clock);
+  }
+  if (address->tls) {
+    LoadOpenSsl();  // If it cannot be loaded, the line must not vanish with the screen.
   }
   auto loop = std::make_unique<TopLoop>(options, server, terminal, clock);
   const int code = loop->Run();

@@ -2,6 +2,8 @@
 // client certificates, passwords, and changes of them at run time.
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sys/socket.h>
 
 #include <gtest/gtest.h>
@@ -91,6 +93,25 @@ TEST_F(WebTest, ServesThePageOverBothVersionsOfTls) {
   EXPECT_TRUE(plain.is(400)) << plain.text;
   EXPECT_TRUE(plain.Has("Client sent an HTTP request to an HTTPS server"));
   EXPECT_FALSE(plain.Has("podgpu_build_info"));
+}
+
+TEST_F(WebTest, OnlyTlsBringsOpenSslIntoTheProcess) {
+  const auto has_openssl = [this] {
+    std::ifstream maps("/proc/" + std::to_string(exporter_->process().pid()) + "/maps");
+    const std::string text{std::istreambuf_iterator<char>(maps), {}};
+    EXPECT_NE(text.find("/libc.so"), std::string::npos) << text;
+    return text.find("/libcrypto") != std::string::npos;
+  };
+  ASSERT_TRUE(node_.ready()) << node_.output();
+  exporter_.emplace(node_);
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  for (const char* path : {"/metrics", "/", "/api/v1/status", "/readyz"}) {
+    EXPECT_TRUE(Curl(http() + path, {"--compressed"}).curl_exit == 0) << path;
+  }
+  EXPECT_FALSE(has_openssl()) << "is each function on the list of http/openssl_on_need.cc?";
+  Start(kPair);
+  EXPECT_TRUE(Curl(https() + "/metrics", Trusting()).is(200));
+  EXPECT_TRUE(has_openssl());
 }
 
 TEST_F(WebTest, UsesOnlyTheAllowedVersionsAndCiphers) {

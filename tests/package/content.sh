@@ -18,12 +18,12 @@ done
 # dpkg asks before it replaces a changed setting, and only that file.
 expect "conffiles" "$(dpkg-deb --ctrl-tarfile "$(deb podgpu)" | tar -xO ./conffiles)" "/etc/default/podgpu"
 
-# podgpu's dependencies are the libraries that the program names.
+# podgpu's dependencies are the libraries that the program names, and OpenSSL, which it loads when it needs TLS.
 unpack_packages
 multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 needed=$(readelf -d "$work/unpacked/usr/bin/podgpu" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 depends=$(dpkg-deb -f "$(deb podgpu)" Depends)
-for library in $needed; do
+for library in $needed libssl.so.3; do
   case $library in
     libc.so.* | libm.so.* | ld-linux*) package=libc6 ;;
     libgcc_s.so.1) package=libgcc-s1 ;;
