@@ -15,6 +15,7 @@ CallGuard::Scope::Scope(CallGuard& guard, Interruptible* source, SourceCall call
   guard_.begun_ = guard_.clock_.Now();
   guard_.next_interrupt_ = guard_.begun_ + guard_.deadline_;
   guard_.was_interrupted_ = false;
+  guard_.WakeWatchdog();
 }
 
 CallGuard::Scope::~Scope() {
@@ -50,21 +51,46 @@ uint64_t CallGuard::interrupts() const {
 }
 
 void CallGuard::Watch(const std::stop_token& stop, CallGuard* other) {
+  const std::array<CallGuard*, 2> guards = {this, other};
+  const auto each = [&](const auto& visit) {
+    std::ranges::for_each(guards.begin(), guards.end() - (other == nullptr ? 1 : 0), visit);
+  };
+  Wakeup early;
   Instant next{};
   do {
-    InterruptIf(true);
-    next = NextCheck();
-    if (other != nullptr) {
-      other->InterruptIf(true);
-      next = std::min(next, other->NextCheck());
-    }
-  } while (clock_.WaitUntil(next, stop));
+    next = Instant::max();
+    each([&](CallGuard* guard) {
+      guard->InterruptIf(true);
+      next = std::min(next, guard->NextCheck());
+    });
+    each([&](CallGuard* guard) { guard->SleepsUntil(next, &early); });
+  } while (early.SleepUntil(clock_, next, stop));
+  each([](CallGuard* guard) { guard->SleepsUntil({}, nullptr); });
 }
 
 Instant CallGuard::NextCheck() const {
   MutexLock lock(mutex_);
-  return call_ && is_interruptible_ && !is_interrupting_ ? next_interrupt_
-                                                         : clock_.Now() + deadline_;
+  if (call_ && is_interruptible_ && !is_interrupting_) {
+    return next_interrupt_;
+  }
+  // A little earlier, since the next call does not begin exactly one pace later.
+  const Instant next_call = begun_ + pace_ - deadline_ / 4;
+  return std::max(clock_.Now(), next_call) + deadline_;
+}
+
+void CallGuard::SleepsUntil(Instant next, Wakeup* watchdog) {
+  MutexLock lock(mutex_);
+  watchdog_ = watchdog;
+  sleeps_until_ = next;
+  WakeWatchdog();  // A call may have begun since NextCheck.
+}
+
+void CallGuard::WakeWatchdog() {
+  if (watchdog_ != nullptr && call_ && is_interruptible_ && !is_interrupting_ &&
+      next_interrupt_ < sleeps_until_) {
+    sleeps_until_ = next_interrupt_;
+    watchdog_->Nudge();
+  }
 }
 
 void CallGuard::InterruptNow() { InterruptIf(false); }
@@ -95,6 +121,7 @@ void CallGuard::InterruptIf(bool past_deadline_only) {
   }
   MutexLock lock(mutex_);
   is_interrupting_ = false;
+  WakeWatchdog();  // Another call may have begun meanwhile.
 }
 
 }  // namespace podgpu

@@ -40,9 +40,9 @@ class SteppedClock final : public Clock {
   std::vector<int64_t> waited_until_s;
 
  private:
-  bool Wait(Instant deadline, const std::stop_token& stop, Wakeup* /*wakeup*/) override {
+  bool Wait(Instant deadline, const std::stop_token& stop, Wakeup* wakeup) override {
     waited_until_s.push_back(std::chrono::duration_cast<seconds>(deadline - Instant{}).count());
-    while (now_ < deadline && !stop.stop_requested()) {
+    while (now_ < deadline && !stop.stop_requested() && !wakeup->is_nudged()) {
       now_ += seconds(1);
       at_second(std::chrono::duration_cast<seconds>(now_ - Instant{}).count());
     }
@@ -68,10 +68,27 @@ TEST(CallGuard, ItsWatchdogSleepsForAWholeDeadlineWhileCallsReturn) {
   EXPECT_EQ(source.interrupts, 0);
 }
 
+TEST(CallGuard, ItsWatchdogWakesOncePerCallWhereCallsAreRare) {
+  SteppedClock clock;
+  CallGuard guard(clock, seconds(8), seconds(30));
+  SlowSource source;
+  std::stop_source stop;
+  clock.at_second = [&](int64_t second) {
+    if (second % 30 == 29) {
+      const CallGuard::Scope scope(guard, &source, SourceCall::kRead);
+    }
+    if (second == 150) {
+      stop.request_stop();
+    }
+  };
+  guard.Watch(stop.get_token());
+  EXPECT_EQ(clock.waited_until_s, (std::vector<int64_t>{36, 65, 95, 125, 155}));
+}
+
 TEST(CallGuard, ItsWatchdogInterruptsAtTheDeadlineWheneverTheCallBegan) {
-  for (int64_t begins_at = 1; begins_at <= 25; ++begins_at) {
+  for (int64_t begins_at = 1; begins_at <= 90; ++begins_at) {
     SteppedClock clock;
-    CallGuard guard(clock, seconds(10));
+    CallGuard guard(clock, seconds(10), seconds(begins_at % 2 == 0 ? 1 : 60));
     SlowSource source;
     std::stop_source stop;
     std::optional<CallGuard::Scope> scope;

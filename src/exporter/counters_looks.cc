@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kWatched{30};
+constexpr seconds kWatched{60};
 constexpr seconds kUnwatched{10};
 constexpr seconds kAfterANotice{1};
 constexpr int kLooksAfterANotice = 2;

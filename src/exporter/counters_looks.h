@@ -2,7 +2,7 @@
 //
 // A notice of the kernel (base/file_notice.h) makes it look after one second, when an edit has
 // normally ended, and once more a second later, since CountersFile believes what two looks in a row
-// have seen.  What has no notice is found by a look every 30 s, or every 10 s when the file's
+// have seen.  What has no notice is found by a look each minute, or every 10 s when the file's
 // folder is not watched.  With a ConfigMap, whose changes the API server tells, it looks once per
 // interval.  One thread.
 #pragma once

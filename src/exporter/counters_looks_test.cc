@@ -43,7 +43,7 @@ TEST_F(CountersLooksTest, AwaitReturnsForANoticeAndForTheOtherDescriptor) {
 
 TEST_F(CountersLooksTest, LooksTwiceAfterANoticeWithASecondBeforeEach) {
   CountersLooks looks(Options(), seconds(30));
-  EXPECT_EQ(Pause(looks), seconds(30));
+  EXPECT_EQ(Pause(looks), seconds(60));
   EXPECT_TRUE(Listens(looks));
   Edit();
   EXPECT_FALSE(Take(looks)) << "the edit may go on";
@@ -52,7 +52,7 @@ TEST_F(CountersLooksTest, LooksTwiceAfterANoticeWithASecondBeforeEach) {
     EXPECT_EQ(Pause(looks), seconds(1)) << look;
     EXPECT_TRUE(Take(looks)) << look;
   }
-  EXPECT_EQ(Pause(looks), seconds(30));
+  EXPECT_EQ(Pause(looks), seconds(60));
   EXPECT_TRUE(Listens(looks));
 }
 
@@ -65,7 +65,7 @@ TEST_F(CountersLooksTest, AnEditBetweenTheLooksMakesTwoMoreDue) {
   EXPECT_TRUE(Take(looks));
   EXPECT_EQ(Pause(looks), seconds(1));
   EXPECT_TRUE(Take(looks));
-  EXPECT_EQ(Pause(looks), seconds(30));
+  EXPECT_EQ(Pause(looks), seconds(60));
 }
 
 TEST_F(CountersLooksTest, LooksMoreOftenWhereNothingIsWatched) {
@@ -75,7 +75,7 @@ TEST_F(CountersLooksTest, LooksMoreOftenWhereNothingIsWatched) {
   EXPECT_EQ(Pause(looks), seconds(10));
   std::filesystem::create_directory(folder_ / "later");
   EXPECT_TRUE(Take(looks));
-  EXPECT_EQ(Pause(looks), seconds(30)) << "the folder has appeared";
+  EXPECT_EQ(Pause(looks), seconds(60)) << "the folder has appeared";
 }
 
 TEST_F(CountersLooksTest, LooksOncePerIntervalWithAConfigMap) {

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "fields/field_ids.h"
+#include "http/openssl_on_need.h"
 #include "usage/mig_activity.h"
 
 namespace podgpu {
@@ -16,9 +17,10 @@ using std::chrono::milliseconds;
 
 // podgpu asks the kubelet once per interval, but at most once a second, since all clients of the
 // node share the kubelet's limit of 100 requests a second, and at least every 10 s, since an ended
-// pod must leave the page soon.
+// pod must leave the page soon; while the pods do not change, at least every 30 s.
 constexpr milliseconds kShortestKubeletPeriod{1'000};
 constexpr milliseconds kLongestKubeletPeriod{10'000};
+constexpr milliseconds kLongestQuietPeriod{30'000};
 // A device scan costs microseconds with an embedded engine and about 90 ms with a remote one over
 // TCP (measured with DCGM 4.6.0).
 constexpr milliseconds kShortestRediscovery{2'000};
@@ -49,12 +51,23 @@ ReaderOptions ReaderOptionsOf(const ExporterOptions& options, ExporterSeams& sea
   return reader;
 }
 
+// The accounts of processes and pods need the times at which pods come and go, so with them the
+// pace never slows down.
 RefresherOptions RefresherOptionsOf(const ExporterOptions& options) {
-  return {std::clamp(options.collect_interval, kShortestKubeletPeriod, kLongestKubeletPeriod),
-          options.kubernetes, !options.join.ignored.own.name.empty()};
+  const milliseconds interval = std::max(options.collect_interval, kShortestKubeletPeriod);
+  const milliseconds period = std::min(interval, kLongestKubeletPeriod);
+  // Seconds pass between the time at which the kubelet lists a pod and its first work on a GPU.
+  const milliseconds quiet = interval < kLongestKubeletPeriod
+                                 ? std::min(3 * interval, kLongestKubeletPeriod)
+                                 : std::min(interval, kLongestQuietPeriod);
+  const bool has_accounts = options.processes.enabled || options.vcuda.enabled;
+  return {.period = period,
+          .quiet_period = has_accounts ? period : quiet,
+          .expected = options.kubernetes,
+          .in_pod = !options.join.ignored.own.name.empty()};
 }
 
-// Has the period of the kubelet refresher: an ended job leaves the page as soon as an ended pod.
+// Has the shorter period of the kubelet refresher: an ended job must leave the page soon.
 std::unique_ptr<JobRefresher> JobRefresherOf(const ExporterOptions& options, const Files* files,
                                              Clock& clock, Wakeup& tick) {
   if (options.job_directory.empty()) {
@@ -230,7 +243,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       profiling_by_default_(ProfilesByDefault(options.config.counters, options.counters)),
       pages_(PagesFromStart(options)),
       written_off_(std::move(seams.written_off)),
-      guard_(clock_, options.call_deadline),
+      guard_(clock_, options.call_deadline, options.collect_interval),
       reader_(std::move(seams.open_source), ReaderOptionsOf(options, seams), clock_, guard_,
               wakeup_),
       refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
@@ -275,6 +288,10 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
   std::unique_ptr<Exporter> exporter(
       new Exporter(options, std::move(seams)));  // NOLINT(cppcoreguidelines-owning-memory)
   exporter->tick_.Once();
+  if (exporter->api_pods_ != nullptr || exporter->api_slices_ != nullptr ||
+      exporter->kubelet_pods_ != nullptr) {
+    LoadOpenSsl();  // The driver's library may hang while the source thread loads it.
+  }
   HttpServerOptions http = options.http;
   http.counters = &exporter->clients_;
   if (options.enable_control) {

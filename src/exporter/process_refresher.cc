@@ -27,7 +27,7 @@ ProcessRefresher::ProcessRefresher(ProcessOpener open, std::chrono::milliseconds
       control_(control),
       clock_(clock),
       tick_(tick),
-      guard_(clock, call_deadline) {
+      guard_(clock, call_deadline, period) {
   control_.NudgeToo(news_);
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 // The pace while the kubelet does not list all of its pods yet.
 constexpr std::chrono::milliseconds kPaceInDoubt{1'000};
+// The time without a change after which the pods of the node count as quiet.
+constexpr std::chrono::seconds kQuietAfter{60};
 
 std::string_view WhyInDoubt(ListVerdict verdict) {
   return verdict == ListVerdict::kLacksOwnPod
@@ -59,11 +61,16 @@ KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions optio
 void KubeletRefresher::Run(const std::stop_token& stop) {
   do {
     RefreshOnce();
-  } while (next_request_.SleepUntil(
-      clock_,
-      clock_.Now() + (publisher_.current().is_incomplete ? std::min(kPaceInDoubt, options_.period)
-                                                         : options_.period),
-      stop));
+  } while (next_request_.SleepUntil(clock_, clock_.Now() + Pause(), stop));
+}
+
+std::chrono::milliseconds KubeletRefresher::Pause() const {
+  const PodFacts& facts = publisher_.current();
+  if (facts.is_incomplete) {
+    return std::min(kPaceInDoubt, options_.period);
+  }
+  const bool is_quiet = facts.state == PartState::kOk && facts.good_at - changed_at_ >= kQuietAfter;
+  return is_quiet ? options_.quiet_period : options_.period;
 }
 
 void KubeletRefresher::RefreshOnce() {
@@ -107,6 +114,7 @@ void KubeletRefresher::Accept(std::shared_ptr<const PodAllocations> answer, Inst
     next.detail = Summary(*answer);
     if (next.value == nullptr || !next.value->ListsTheSame(*answer)) {
       next.value = answer;
+      changed_at_ = next.good_at;
     }
     accepted_ = std::move(answer);
   }

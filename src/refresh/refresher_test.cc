@@ -14,7 +14,8 @@ using std::chrono::seconds;
 
 class RefresherTest : public ::testing::Test {
  protected:
-  RefresherTest() : refresher_(kubelet_, {seconds(1), true}, clock_, wakeup_) {}
+  RefresherTest()
+      : refresher_(kubelet_, {.period = seconds(1), .quiet_period = seconds(1)}, clock_, wakeup_) {}
   ~RefresherTest() override {
     kubelet_.Release();
     thread_.RequestStop();
@@ -56,6 +57,37 @@ TEST_F(RefresherTest, KeepsTheSameObjectWhileTheAnswerIsTheSame) {
   Step();
   EXPECT_NE(facts().value, first);
   EXPECT_EQ(kubelet_.calls(), 3);
+}
+
+TEST(KubeletPace, IsSlowerOnceTheListHasBeenTheSameForAMinute) {
+  ManualClock clock;
+  Wakeup wakeup;
+  FakeKubelet kubelet;
+  kubelet.AnswerWith({kAllocation});
+  KubeletRefresher refresher(kubelet, {.period = seconds(10), .quiet_period = seconds(30)}, clock,
+                             wakeup);
+  Worker thread;
+  thread.Start([&](const std::stop_token& stop) { refresher.Run(stop); });
+  clock.AwaitSleepers(1);
+  const auto calls_in = [&](int tens_of_seconds) {
+    const int before = kubelet.calls();
+    for (int i = 0; i < tens_of_seconds; ++i) {
+      clock.Advance(seconds(10));
+      clock.AwaitSleepers(1);
+    }
+    return kubelet.calls() - before;
+  };
+  EXPECT_EQ(calls_in(6), 6);
+  EXPECT_EQ(calls_in(6), 2);
+  kubelet.Answer(PodAllocations{"v1", 1, {}});
+  EXPECT_EQ(calls_in(3), 1) << "the change is seen with the next request";
+  EXPECT_EQ(calls_in(6), 6);
+  EXPECT_EQ(calls_in(6), 2);
+  kubelet.Answer(absl::UnavailableError("/k.sock: connection refused"));
+  EXPECT_EQ(calls_in(3), 1);
+  EXPECT_EQ(calls_in(3), 3) << "a kubelet that returns is found soon";
+  thread.RequestStop();
+  thread.JoinWithin(std::chrono::hours(1));
 }
 
 TEST_F(RefresherTest, AsksAtOnceWhenItIsNudged) {

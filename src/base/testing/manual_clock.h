@@ -30,6 +30,9 @@ class ManualClock final : public Clock {
   // or that was nudged or asked to stop, counts as awake even before it has run.
   void AwaitSleepers(int count) const;
 
+  // How many sleeps have ended by their deadline or a nudge: the wake-ups of all threads.
+  int wakeups() const;
+
  private:
   struct Sleeper {
     Instant deadline;
@@ -43,6 +46,7 @@ class ManualClock final : public Clock {
   Instant now_{};
   WallTime wall_;
   std::list<Sleeper> sleepers_;
+  int wakeups_ = 0;
 };
 
 inline Instant ManualClock::Now() const {
@@ -64,7 +68,13 @@ inline bool ManualClock::Wait(Instant deadline, const std::stop_token& stop, Wak
   changed_.rung.wait(
       lock, [&] { return now_ >= deadline || stop.stop_requested() || on_nudge.is_nudged(); });
   sleepers_.erase(self);
+  wakeups_ += stop.stop_requested() ? 0 : 1;
   return !stop.stop_requested();
+}
+
+inline int ManualClock::wakeups() const {
+  std::scoped_lock lock(changed_.mutex);
+  return wakeups_;
 }
 
 inline void ManualClock::Advance(Duration step) {
