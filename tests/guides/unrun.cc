@@ -25,7 +25,8 @@ constexpr Rule kRules[] = {
      "rollout|wait|history|install|repo|rollback|test|uninstall|upgrade"},
     {" rollout ([^ ]+)", "status|undo"},
     {" (-[^ =]+)",
-     "-[nflp]|--(?:as|for|force|install|raw|reset-then-reuse-values|reuse-values|set|set-string|"
+     "-[nflp]|-it|--(?:as|for|force|install|raw|reset-then-reuse-values|reuse-values|set|set-"
+     "string|"
      "timeout|type)"},
     {" (?:get|describe|delete|patch) ([a-z]+)(?: |$)",
      "apiservice|clusterpolicy|clusterrole(?:binding)?|configmaps|ds|events|hpa|namespace|"
