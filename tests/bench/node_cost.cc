@@ -32,6 +32,7 @@ namespace {
 
 constexpr int kQuietSeconds = 20;
 constexpr int kSettleMs = 3'000;
+constexpr int kUntilPodsAreQuietMs = 65'000;  // Then podgpu asks the kubelet less often.
 constexpr int kPollMs = 2;
 constexpr double kKibPerMib = 1024;
 constexpr size_t kWarmUpScrapes = 20;
@@ -298,7 +299,8 @@ class NodeCost {
         PODGPU_CHECK(scraper.Fetch() > 0);
       }
     }
-    Wait(kSettleMs);
+    Say("waiting until the pods count as quiet");
+    Wait(kUntilPodsAreQuietMs);
     Say("quiet");
     const std::array<pid_t, 5> pids = {embedded_->pid(), embedded_probe_->pid(), remote_->pid(),
                                        remote_probe_->pid(), nvml_->pid()};
