@@ -127,10 +127,9 @@ constexpr const char* kOpenSsl = "libssl.so.3";  // It brings libcrypto.so.3 wit
 // Changes the protection of the pages of the slots.
 void Protect(std::span<void*> slots, int protection) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<uintptr_t>(slots.data());
-  const uintptr_t begin = first / page * page;
-  const uintptr_t bytes = first + slots.size_bytes() - begin;
-  if (::mprotect(reinterpret_cast<void*>(begin), bytes, protection) != 0) {
+  const auto first = std::as_writable_bytes(slots);
+  const size_t before = reinterpret_cast<uintptr_t>(first.data()) % page;
+  if (::mprotect(first.data() - before, first.size() + before, protection) != 0) {
     EndWithout(std::system_category().message(errno));
   }
 }
@@ -155,7 +154,8 @@ void FillSlots(std::span<void*> slots) {
 }  // namespace
 }  // namespace podgpu
 
-// NOLINTBEGIN(readability-identifier-naming): the assembler names them.
+// NOLINTBEGIN(readability-identifier-naming,cppcoreguidelines-avoid-non-const-global-variables):
+// the assembler names and fills them.
 extern "C" {
 extern void* podgpu_openssl_slots[podgpu::kOpenSslFunctions.size()];
 [[gnu::visibility("hidden")]] void podgpu_load_openssl() noexcept {
@@ -163,7 +163,7 @@ extern void* podgpu_openssl_slots[podgpu::kOpenSslFunctions.size()];
   std::call_once(once, [] { podgpu::FillSlots(podgpu_openssl_slots); });
 }
 }
-// NOLINTEND(readability-identifier-naming)
+// NOLINTEND(readability-identifier-naming,cppcoreguidelines-avoid-non-const-global-variables)
 
 namespace podgpu {
 
