@@ -7,8 +7,8 @@
 // it needs: the first call of any of these functions loads it.  Each jump reads its target from a
 // slot of its own.  At first all slots lead to podgpu_openssl_first_call, which keeps the
 // arguments, fills the slots and goes on to the function that was called.  The slots lie where the
-// program cannot write, except while they are filled.  A function that is missing here makes the
-// linker add OpenSSL to the program's libraries again; a test finds that.
+// program cannot write, except while they are filled.  The linker gets no library of OpenSSL, so it
+// refuses a call of a function that is missing here.  Any thread.
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -60,7 +60,8 @@
   X(X509_check_host) X(X509_check_ip_asc) X(X509_free) X(X509_get0_notAfter) X(X509_get_ext_d2i)   \
   X(X509_get_serialNumber) X(X509_get_subject_name) X(X509_getm_notAfter) X(X509_getm_notBefore)   \
   X(X509_new) X(X509_set_issuer_name) X(X509_set_pubkey) X(X509_set_version) X(X509_sign)          \
-  X(X509_verify_cert) X(X509_verify_cert_error_string) X(d2i_X509) X(i2d_X509)
+  X(X509_verify_cert) X(X509_verify_cert_error_string) X(d2i_PrivateKey_bio) X(d2i_X509)           \
+  X(i2d_X509)
 // clang-format on
 
 // A jump in a section of its own, which the linker leaves out where nothing calls it, and its slot.

@@ -108,7 +108,7 @@ TEST_F(WebTest, OnlyTlsBringsOpenSslIntoTheProcess) {
   for (const char* path : {"/metrics", "/", "/api/v1/status", "/readyz"}) {
     EXPECT_TRUE(Curl(http() + path, {"--compressed"}).curl_exit == 0) << path;
   }
-  EXPECT_FALSE(has_openssl()) << "is each function on the list of http/openssl_on_need.cc?";
+  EXPECT_FALSE(has_openssl());
   Start(kPair);
   EXPECT_TRUE(Curl(https() + "/metrics", Trusting()).is(200));
   EXPECT_TRUE(has_openssl());
