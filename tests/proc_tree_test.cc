@@ -98,7 +98,7 @@ TEST(ProcTree, ReportsNameStartAndEnd) {
   const SystemFiles files;
   const ProcReader reader(files, folder.path() + "/proc");
   IdentityCache cache(reader);
-  cache.Begin();
+  cache.Begin(Instant());
   const auto identity = cache.Find(4102);
   cache.End();
   ASSERT_NE(identity, nullptr);
@@ -107,7 +107,7 @@ TEST(ProcTree, ReportsNameStartAndEnd) {
   ASSERT_TRUE(identity->started_at.has_value());
   EXPECT_EQ(ToMicroseconds(*identity->started_at), kEpochUs + 5 * sim::kSecondUs);
   ASSERT_TRUE(tree->Show(*world, 20 * sim::kSecondUs).ok());
-  cache.Begin();
+  cache.Begin(Instant());
   EXPECT_EQ(cache.Find(4102), nullptr);
   cache.End();
   EXPECT_EQ(cache.unknown(), 0U);

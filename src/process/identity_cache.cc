@@ -1,24 +1,41 @@
 #include "process/identity_cache.h"
 
+#include <chrono>
 #include <utility>
 
 namespace podgpu {
+namespace {
 
-void IdentityCache::Begin() {
+constexpr Duration kLookAtAllEvery = std::chrono::seconds(10);
+
+}  // namespace
+
+void IdentityCache::Begin(Instant now) {
+  earlier_last_pid_ = std::exchange(last_pid_, reader_.LastPid());
+  if (!looked_at_all_ || now - *looked_at_all_ >= kLookAtAllEvery) {
+    looked_at_all_ = now;
+    earlier_last_pid_.reset();
+  }
   unknown_ = 0;
   reason_ = absl::OkStatus();
-  for (auto& [pid, known] : known_) {
-    known.asked = false;
-  }
+  ++scan_;
+  asked_ = 0;
 }
 
 std::shared_ptr<const ProcessIdentity> IdentityCache::Find(uint32_t pid) {
   Known& known = known_[pid];
-  if (!known.asked) {  // A process on several lists gets one answer for all.
-    known.asked = true;
-    known.identity = Look(pid, known);
+  // A process on several lists gets one answer for all.
+  if (std::exchange(known.asked_in, scan_) != scan_) {
+    ++asked_;
+    if (known.identity == nullptr || MayBeReused(pid)) {
+      known.identity = Look(pid, known);
+    }
   }
   return known.identity;
+}
+
+bool IdentityCache::MayBeReused(uint32_t pid) const {
+  return !last_pid_ || !earlier_last_pid_ || WasGivenOut(pid, *earlier_last_pid_, *last_pid_);
 }
 
 std::shared_ptr<const ProcessIdentity> IdentityCache::Look(uint32_t pid, Known& known) {
@@ -47,7 +64,9 @@ std::shared_ptr<const ProcessIdentity> IdentityCache::Look(uint32_t pid, Known& 
 }
 
 void IdentityCache::End() {
-  std::erase_if(known_, [](const auto& entry) { return !entry.second.asked; });
+  if (asked_ < known_.size()) {
+    std::erase_if(known_, [this](const auto& entry) { return entry.second.asked_in != scan_; });
+  }
 }
 
 }  // namespace podgpu

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@ namespace {
 class CountingProc final : public FakeFiles {
  public:
   std::optional<FileMark> Mark(std::string_view path) const override {
+    ++looks;
     const auto found = marks.find(path);
     return found == marks.end() ? std::nullopt : std::optional(FileMark{.inode = found->second});
   }
@@ -22,7 +24,14 @@ class CountingProc final : public FakeFiles {
         "1 (" + name + ") S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 " + std::to_string(start_ticks);
   }
 
+  // The kernel has given out pids up to this one.
+  void GiveOut(uint32_t pid) {
+    links["/proc/self"] = std::to_string(::getpid());
+    files["/proc/loadavg"] = "0.1 0.2 0.3 2/1500 " + std::to_string(pid);
+  }
+
   std::map<std::string, uint64_t, std::less<>> marks;
+  mutable size_t looks = 0;  // At marks.
 };
 
 class IdentityCacheTest : public ::testing::Test {
@@ -32,7 +41,8 @@ class IdentityCacheTest : public ::testing::Test {
     files_.Add(7, "train", 100);
   }
   std::shared_ptr<const ProcessIdentity> FindOnce(uint32_t pid) {
-    cache_.Begin();
+    now_ += std::chrono::seconds(1);
+    cache_.Begin(now_);
     auto found = cache_.Find(pid);
     cache_.End();
     return found;
@@ -41,6 +51,7 @@ class IdentityCacheTest : public ::testing::Test {
   CountingProc files_;
   ProcReader reader_{files_};
   IdentityCache cache_{reader_};
+  Instant now_;
 };
 
 TEST_F(IdentityCacheTest, DoesNotReadAProcessWhoseFolderHasTheSameMark) {
@@ -66,6 +77,33 @@ TEST_F(IdentityCacheTest, APidThatIsUsedAgainHasAnotherMarkAndIsIdentified) {
   EXPECT_EQ(FindOnce(7)->name, "serve");
 }
 
+TEST_F(IdentityCacheTest, LooksAtAKnownPidOnlyIfItWasGivenOutSince) {
+  files_.marks["/proc/7"] = 31;
+  files_.GiveOut(4);
+  ASSERT_EQ(FindOnce(7)->name, "train");
+  files_.looks = 0;
+  files_.GiveOut(6);
+  FindOnce(7);
+  EXPECT_EQ(files_.looks, 0U);
+  files_.Add(7, "serve", 200);
+  files_.marks["/proc/7"] = 32;
+  files_.GiveOut(7);
+  EXPECT_EQ(FindOnce(7)->name, "serve");
+  EXPECT_EQ(files_.looks, 1U);
+}
+
+TEST_F(IdentityCacheTest, LooksAtAllPidsEachTenSeconds) {
+  files_.marks["/proc/7"] = 31;
+  files_.GiveOut(9);
+  FindOnce(7);
+  files_.Add(7, "restored", 200);
+  files_.marks["/proc/7"] = 32;
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(FindOnce(7)->name, "train");
+  }
+  EXPECT_EQ(FindOnce(7)->name, "restored");
+}
+
 TEST_F(IdentityCacheTest, AProcessWithoutMarkIsReadInEachScan) {
   files_.marks["/proc/7"] = 31;
   const auto first = FindOnce(7);
@@ -84,7 +122,7 @@ TEST_F(IdentityCacheTest, ReadsAKnownProcessOncePerScan) {
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(first->name, "train");
   files_.reads.clear();
-  cache_.Begin();
+  cache_.Begin(now_);
   EXPECT_EQ(cache_.Find(7), first);
   EXPECT_EQ(cache_.Find(7), first) << "it runs on two devices";
   cache_.End();
@@ -103,7 +141,7 @@ TEST_F(IdentityCacheTest, NoticesAReusedPid) {
 
 TEST_F(IdentityCacheTest, ForgetsPidsThatAScanDoesNotAskFor) {
   FindOnce(7);
-  cache_.Begin();
+  cache_.Begin(now_);
   cache_.End();
   files_.reads.clear();
   FindOnce(7);

@@ -18,6 +18,12 @@ constexpr std::string_view kKernelThreadsName = "kthreadd";
 
 }  // namespace
 
+bool WasGivenOut(uint32_t pid, uint32_t earlier, uint32_t last) {
+  const bool is_after_earlier = pid > earlier;
+  const bool is_up_to_last = pid <= last;
+  return earlier <= last ? is_after_earlier && is_up_to_last : is_after_earlier || is_up_to_last;
+}
+
 std::string ProcReader::PathOf(uint32_t pid, std::string_view file) const {
   return absl::StrFormat("%s/%d/%s", root_, pid, file);
 }
@@ -70,6 +76,15 @@ StatusOr<ProcStat> ProcReader::StatIn(uint32_t pid, const StatusOr<std::string>&
 
 std::optional<FileMark> ProcReader::Mark(uint32_t pid) const {
   return files_.Mark(absl::StrCat(root_, "/", pid));
+}
+
+std::optional<uint32_t> ProcReader::LastPid() const {
+  const StatusOr<std::string> self = files_.ReadLink(root_ + "/self");
+  if (!self.ok() || *self != absl::StrCat(::getpid())) {
+    return std::nullopt;
+  }
+  const StatusOr<std::string> text = files_.Read(root_ + "/loadavg");
+  return text.ok() ? ParseLastPid(*text) : std::nullopt;
 }
 
 StatusOr<uint64_t> ProcReader::StartTicks(uint32_t pid) const {

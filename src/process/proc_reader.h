@@ -36,6 +36,10 @@ struct ProcessIdentity {
   std::optional<WallTime> started_at;
 };
 
+// Returns whether the kernel can have given out the pid between two results of LastPid, if it gave
+// out fewer than all pids.
+bool WasGivenOut(uint32_t pid, uint32_t earlier, uint32_t last);
+
 class ProcReader {
  public:
   // `root` is where /proc is mounted.
@@ -47,6 +51,11 @@ class ProcReader {
   // Returns the mark of the pid's folder, at about an eighth of the cost of StartTicks, which grows
   // with the threads of the process.  While it stays, the pid is the same process.
   std::optional<FileMark> Mark(uint32_t pid) const;
+
+  // Returns the pid that the kernel gave out last, to a process or a thread. It gives out pids in
+  // ascending order and begins again after the largest. Nothing where this /proc is not that of
+  // podgpu's own pid namespace, for which the kernel would answer (fs/proc/loadavg.c).
+  std::optional<uint32_t> LastPid() const;
 
   // Reads the start time of a pid: one read, to check that it is still the same process.
   StatusOr<uint64_t> StartTicks(uint32_t pid) const;

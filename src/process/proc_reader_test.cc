@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -149,6 +150,52 @@ TEST(ProcReader, NeverMixesTwoProcessesOfOnePid) {
   EXPECT_EQ(ProcReader(files).Identify(4101).status(),
             absl::NotFoundError("process 4101 is gone; its pid is used again"));
   EXPECT_EQ(ProcReader(files).Identify(4101)->key.start_ticks, 9900U);
+}
+
+TEST(ProcReader, KnowsThePidsThatWereGivenOutBetween) {
+  const struct {
+    uint32_t earlier, last;
+    std::vector<uint32_t> given_out, not_given_out;
+  } rows[] = {
+      {500, 500, {}, {1, 499, 500, 501}},
+      {500, 502, {501, 502}, {1, 500, 503}},
+      {32'766, 301, {32'767, 300, 301}, {302, 32'766}},  // It began again.
+  };
+  for (const auto& row : rows) {
+    for (const uint32_t pid : row.given_out) {
+      EXPECT_TRUE(WasGivenOut(pid, row.earlier, row.last)) << row.earlier << ", " << pid;
+    }
+    for (const uint32_t pid : row.not_given_out) {
+      EXPECT_FALSE(WasGivenOut(pid, row.earlier, row.last)) << row.earlier << ", " << pid;
+    }
+  }
+}
+
+TEST(ProcReader, TellsTheLastPidOnlyOfItsOwnNamespace) {
+  ProcFiles files = ProcFiles::Host();
+  files.files["/proc/loadavg"] = "0.10 0.20 0.30 2/1500 4711\n";
+  EXPECT_EQ(ProcReader(files).LastPid(), std::nullopt);
+  files.links["/proc/self"] = std::to_string(::getpid() + 1);
+  EXPECT_EQ(ProcReader(files).LastPid(), std::nullopt);
+  files.links["/proc/self"] = std::to_string(::getpid());
+  EXPECT_EQ(ProcReader(files).LastPid(), 4711U);
+  files.files["/proc/loadavg"] = "0.10 0.20 0.30 2/1500 many\n";
+  EXPECT_EQ(ProcReader(files).LastPid(), std::nullopt);
+}
+
+TEST(ProcReader, TheKernelTellsTheChildOfTheTest) {
+  const SystemFiles files;
+  const ProcReader reader(files);
+  const std::optional<uint32_t> before = reader.LastPid();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::_exit(0);
+  }
+  const std::optional<uint32_t> after = reader.LastPid();
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  ASSERT_TRUE(before && after);
+  EXPECT_TRUE(WasGivenOut(static_cast<uint32_t>(child), *before, *after));
+  EXPECT_FALSE(WasGivenOut(static_cast<uint32_t>(::getpid()), *before, *after));
 }
 
 TEST(ProcReader, IdentifiesTheTestProcessItself) {

@@ -22,6 +22,19 @@ std::optional<std::string_view> ValueOf(std::string_view text, std::string_view 
   return std::nullopt;
 }
 
+// Returns the last of several words as a number.
+std::optional<uint32_t> LastNumber(std::string_view words) {
+  const size_t last = words.find_last_of("\t ");
+  if (last == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::optional<uint64_t> number = ParseDecimal(words.substr(last + 1));
+  if (!number || *number > std::numeric_limits<uint32_t>::max()) {
+    return std::nullopt;
+  }
+  return static_cast<uint32_t>(*number);
+}
+
 // Returns at most `limit` bytes of `text`, without an incomplete character at the end.
 std::string_view CutBytes(std::string_view text, size_t limit) {
   if (text.size() <= limit) {
@@ -55,19 +68,10 @@ std::optional<ProcStat> ParseProcStat(std::string_view text) {
 
 std::optional<uint32_t> ParseInnerPid(std::string_view status) {
   const std::optional<std::string_view> pids = ValueOf(status, "NSpid:");
-  if (!pids) {
-    return std::nullopt;
-  }
-  const size_t last = pids->find_last_of("\t ");
-  if (last == std::string_view::npos) {
-    return std::nullopt;
-  }
-  const std::optional<uint64_t> pid = ParseDecimal(pids->substr(last + 1));
-  if (!pid || *pid > std::numeric_limits<uint32_t>::max()) {
-    return std::nullopt;
-  }
-  return static_cast<uint32_t>(*pid);
+  return pids ? LastNumber(*pids) : std::nullopt;
 }
+
+std::optional<uint32_t> ParseLastPid(std::string_view loadavg) { return LastNumber(Trim(loadavg)); }
 
 std::optional<uint64_t> ParseBootSeconds(std::string_view stat) {
   const std::optional<std::string_view> seconds = ValueOf(stat, "btime ");

@@ -27,6 +27,9 @@ std::optional<uint32_t> ParseInnerPid(std::string_view status);
 // Parses the boot time in /proc/stat, in seconds since 1970.
 std::optional<uint64_t> ParseBootSeconds(std::string_view stat);
 
+// Parses /proc/loadavg. Returns its last word: the pid that the kernel gave out last.
+std::optional<uint32_t> ParseLastPid(std::string_view loadavg);
+
 // Returns a name for a label: `comm`, or, if the process has emptied that, the last path element of
 // the first word of `cmdline`. Valid UTF-8 without control characters, at most 64 bytes.
 std::string ProcessName(std::string_view comm, std::string_view cmdline);

@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   PODGPU_CHECK(stat && stat->start_ticks == 4711 && stat->name == text);
   podgpu::ParseInnerPid(text);
   podgpu::ParseBootSeconds(text);
+  podgpu::ParseLastPid(text);
   for (const std::string& name : {podgpu::ProcessName(text, ""), podgpu::ProcessName("", text)}) {
     PODGPU_CHECK(name.size() <= 64 && podgpu::CleanUtf8(name) == name);
     PODGPU_CHECK(name.find_first_of("\n\r\t") == std::string::npos);

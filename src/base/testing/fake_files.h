@@ -35,9 +35,13 @@ class FakeFiles : public Files {
     }
     return names;
   }
-  StatusOr<std::string> ReadLink(std::string_view path) const override { return Missing(path); }
+  StatusOr<std::string> ReadLink(std::string_view path) const override {
+    const auto found = links.find(path);
+    return found != links.end() ? found->second : Missing(path);
+  }
 
   Tree files;
+  Tree links;  // The target of each.
   mutable std::vector<std::string> reads;
 
  private:

@@ -203,7 +203,7 @@ void NvmlProcesses::Finish(ProcessReading& reading) {
   reading.at = clock_.Now();
   reading.wall = clock_.WallNow();
   reading.devices.resize(static_cast<size_t>(std::ranges::count(is_read_, true)));
-  identities_.Begin();
+  identities_.Begin(reading.at);
   size_t next = 0;
   for (size_t i = 0; i < devices_.size(); ++i) {
     if (is_read_[i]) {
