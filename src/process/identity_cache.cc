@@ -1,7 +1,10 @@
 #include "process/identity_cache.h"
 
 #include <chrono>
+#include <string>
 #include <utility>
+
+#include "base/log.h"
 
 namespace podgpu {
 namespace {
@@ -11,10 +14,12 @@ constexpr Duration kLookAtAllEvery = std::chrono::seconds(10);
 }  // namespace
 
 void IdentityCache::Begin(Instant now) {
-  earlier_last_pid_ = std::exchange(last_pid_, reader_.LastPid());
-  if (!looked_at_all_ || now - *looked_at_all_ >= kLookAtAllEvery) {
+  earlier_last_pid_ = std::exchange(last_pid_, is_believed_ ? reader_.LastPid() : std::nullopt);
+  looks_at_all_ = !looked_at_all_ || now - *looked_at_all_ >= kLookAtAllEvery;
+  if (looks_at_all_) {
     looked_at_all_ = now;
     earlier_last_pid_.reset();
+    earlier_last_of_all_ = std::exchange(last_of_all_, last_pid_);
   }
   unknown_ = 0;
   reason_ = absl::OkStatus();
@@ -54,6 +59,9 @@ std::shared_ptr<const ProcessIdentity> IdentityCache::Look(uint32_t pid, Known& 
   }
   StatusOr<ProcessIdentity> identity = reader_.Identify(pid);
   if (identity.ok()) {
+    if (known.identity != nullptr) {
+      NoteReuse(pid);
+    }
     return std::make_shared<const ProcessIdentity>(*std::move(identity));
   }
   if (!absl::IsNotFound(identity.status())) {
@@ -61,6 +69,18 @@ std::shared_ptr<const ProcessIdentity> IdentityCache::Look(uint32_t pid, Known& 
     reason_ = identity.status();
   }
   return nullptr;
+}
+
+// Some file systems put a /proc/loadavg of their own into a container (lxcfs).
+void IdentityCache::NoteReuse(uint32_t pid) {
+  if (is_believed_ && looks_at_all_ && last_pid_ && earlier_last_of_all_ &&
+      !WasGivenOut(pid, *earlier_last_of_all_, *last_pid_)) {
+    is_believed_ = false;
+    Log(LogLevel::kInfo,
+        "a pid was given out again and /proc/loadavg did not tell it; podgpu looks at all GPU "
+        "processes in each reading from now on",
+        {{"pid", std::to_string(pid)}});
+  }
 }
 
 void IdentityCache::End() {

@@ -1,5 +1,6 @@
 #include "process/identity_cache.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unistd.h>
@@ -101,7 +102,32 @@ TEST_F(IdentityCacheTest, LooksAtAllPidsEachTenSeconds) {
   for (int i = 0; i < 9; ++i) {
     EXPECT_EQ(FindOnce(7)->name, "train");
   }
+  testing::internal::CaptureStderr();
   EXPECT_EQ(FindOnce(7)->name, "restored");
+  EXPECT_EQ(FindOnce(7)->name, "restored");
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
+  EXPECT_NE(log.find("/proc/loadavg"), std::string::npos) << log;
+  files_.Add(7, "again", 300);
+  files_.marks["/proc/7"] = 33;
+  EXPECT_EQ(FindOnce(7)->name, "again") << "the kernel's word is not believed any more";
+}
+
+TEST_F(IdentityCacheTest, BelievesTheKernelWhileOrdinaryProcessesComeAndGo) {
+  files_.marks["/proc/7"] = 31;
+  for (uint32_t scan = 0; scan < 42; ++scan) {
+    const uint32_t born = 100 + scan % 20;  // Pids are used again.
+    files_.GiveOut(born);
+    files_.Add(born, "short", 1'000 + scan);
+    files_.marks["/proc/" + std::to_string(born)] = 1'000 + scan;
+    cache_.Begin(now_ += std::chrono::seconds(1));
+    EXPECT_EQ(cache_.Find(born)->key.start_ticks, 1'000 + scan);
+    EXPECT_EQ(cache_.Find(7)->name, "train");
+    cache_.End();
+  }
+  files_.looks = 0;
+  FindOnce(7);
+  EXPECT_EQ(files_.looks, 0U);
 }
 
 TEST_F(IdentityCacheTest, AProcessWithoutMarkIsReadInEachScan) {

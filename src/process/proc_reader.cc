@@ -84,7 +84,8 @@ std::optional<uint32_t> ProcReader::LastPid() const {
     return std::nullopt;
   }
   const StatusOr<std::string> text = files_.Read(root_ + "/loadavg");
-  return text.ok() ? ParseLastPid(*text) : std::nullopt;
+  const std::optional<uint32_t> pid = text.ok() ? ParseLastPid(*text) : std::nullopt;
+  return pid != 0U ? pid : std::nullopt;  // Some sandboxes always say 0 (gVisor).
 }
 
 StatusOr<uint64_t> ProcReader::StartTicks(uint32_t pid) const {

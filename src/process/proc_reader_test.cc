@@ -43,7 +43,9 @@ class ProcFiles final : public FakeFiles {
   }
 
   ProcFiles() = default;
-  ProcFiles(ProcFiles&& other) noexcept : FakeFiles(std::move(other.files)) {}
+  ProcFiles(ProcFiles&& other) noexcept : FakeFiles(std::move(other.files)) {
+    links = std::move(other.links);
+  }
   ProcFiles& operator=(ProcFiles&&) = delete;
 
   std::function<void(std::string_view path)> on_read;
@@ -179,8 +181,10 @@ TEST(ProcReader, TellsTheLastPidOnlyOfItsOwnNamespace) {
   EXPECT_EQ(ProcReader(files).LastPid(), std::nullopt);
   files.links["/proc/self"] = std::to_string(::getpid());
   EXPECT_EQ(ProcReader(files).LastPid(), 4711U);
-  files.files["/proc/loadavg"] = "0.10 0.20 0.30 2/1500 many\n";
-  EXPECT_EQ(ProcReader(files).LastPid(), std::nullopt);
+  for (const char* const text : {"0.10 0.20 0.30 2/1500 many\n", "0.00 0.00 0.00 0/0 0\n", ""}) {
+    files.files["/proc/loadavg"] = text;
+    EXPECT_EQ(ProcReader(files).LastPid(), std::nullopt) << text;
+  }
 }
 
 TEST(ProcReader, TheKernelTellsTheChildOfTheTest) {
