@@ -64,7 +64,9 @@ StatusOr<std::string> SelectorOfGpu(const HistoryQuery& query, const ClusterFact
   return "UUID=" + Literal(gpu->uuid);
 }
 
-StatusOr<std::string> SelectorOfGroup(const HistoryQuery& query, const ClusterFacts& facts) {
+// One selector for each spelling of the label (--dcgm-exporter-version).
+StatusOr<std::vector<std::string>> SelectorsOfGroup(const HistoryQuery& query,
+                                                    const ClusterFacts& facts) {
   std::string names;
   const std::string label = query.label.value_or("");
   const size_t place = facts.labels == nullptr
@@ -88,7 +90,16 @@ StatusOr<std::string> SelectorOfGroup(const HistoryQuery& query, const ClusterFa
     return absl::NotFoundError(
         absl::StrFormat("no node has the label %s=%s", Quoted(label), Quoted(query.value)));
   }
-  return "Hostname=~" + Literal(names);
+  return std::vector<std::string>{"Hostname=~" + Literal(names), "hostname=~" + Literal(names)};
+}
+
+// The series of `family` that match one of `selectors`.
+std::string AnyOf(std::string_view family, const std::vector<std::string>& selectors) {
+  std::string query;
+  for (const std::string& selector : selectors) {
+    absl::StrAppendFormat(&query, "%s%s{%s}", query.empty() ? "" : " or ", family, selector);
+  }
+  return query;
 }
 
 Status Take(std::string_view name, std::string value, HistoryQuery& query) {
@@ -145,23 +156,23 @@ StatusOr<HistoryQuery> ParseHistoryQuery(std::string_view text) {
 
 StatusOr<std::string> HistoryPromql(const HistoryQuery& query, const ClusterFacts& facts,
                                     std::string_view matchers) {
-  std::string selector;
+  std::vector<std::string> selectors = {""};
   if (query.gpu) {
-    PODGPU_ASSIGN_OR_RETURN(selector, SelectorOfGpu(query, facts));
+    PODGPU_ASSIGN_OR_RETURN(selectors.front(), SelectorOfGpu(query, facts));
   } else if (query.label) {
-    PODGPU_ASSIGN_OR_RETURN(selector, SelectorOfGroup(query, facts));
+    PODGPU_ASSIGN_OR_RETURN(selectors, SelectorsOfGroup(query, facts));
   }
-  if (!selector.empty() && !matchers.empty()) {
-    selector += ',';
+  size_t bytes = 0;
+  for (std::string& selector : selectors) {
+    selector += (selector.empty() || matchers.empty() ? "" : ",") + std::string(matchers);
+    bytes += selector.size();
   }
-  selector += matchers;
-  if (selector.size() > kMostQueryBytes) {
+  if (bytes > kMostQueryBytes) {
     return absl::ResourceExhaustedError("the group has too many nodes for one query");
   }
-  return absl::StrFormat(
-      "100 * avg(max by (UUID) (DCGM_FI_PROF_SM_ACTIVE{%s})) or "
-      "avg(max by (UUID) (DCGM_FI_DEV_GPU_UTIL{%s}))",
-      selector, selector);
+  return absl::StrFormat("100 * avg(max by (UUID) (%s)) or avg(max by (UUID) (%s))",
+                         AnyOf("DCGM_FI_PROF_SM_ACTIVE", selectors),
+                         AnyOf("DCGM_FI_DEV_GPU_UTIL", selectors));
 }
 
 }  // namespace podgpu

@@ -41,14 +41,23 @@ std::string Both(const std::string& selector) {
          "})) or avg(max by (UUID) (DCGM_FI_DEV_GPU_UTIL{" + selector + "}))";
 }
 
+// A group is found by both spellings of the label.
+std::string Group(const std::string& names) {
+  const auto of = [&](const std::string& family) {
+    return "(max by (UUID) (" + family + "{Hostname=~" + names + "} or " + family + "{hostname=~" +
+           names + "}))";
+  };
+  return "100 * avg" + of("DCGM_FI_PROF_SM_ACTIVE") + " or avg" + of("DCGM_FI_DEV_GPU_UTIL");
+}
+
 TEST(HistoryQuery, SelectsOneGpuTheNodesOfAGroupOrAll) {
   EXPECT_EQ(PromqlOf(""), Both(""));
   EXPECT_EQ(PromqlOf("", "job=\"gpu\""), Both("job=\"gpu\""));
   EXPECT_EQ(PromqlOf("node=gpu-node-2&gpu=3", "job=\"gpu\""),
             Both("UUID=\"GPU-gpu-node-2\",job=\"gpu\""));
-  EXPECT_EQ(PromqlOf("group=pool&value=a"), Both(R"(Hostname=~"gpu-node-2|gpu-node\\.1")"))
+  EXPECT_EQ(PromqlOf("group=pool&value=a"), Group(R"("gpu-node-2|gpu-node\\.1")"))
       << "without cpu-node, which reports no GPUs";
-  EXPECT_EQ(PromqlOf("value=r1&group=r%61ck"), Both("Hostname=~\"gpu-node-2\""));
+  EXPECT_EQ(PromqlOf("value=r1&group=r%61ck"), Group("\"gpu-node-2\""));
 }
 
 TEST(HistoryQuery, NamesWhatDoesNotExist) {
