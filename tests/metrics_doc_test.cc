@@ -159,7 +159,9 @@ std::string DcgmSection() {
   std::string section =
       "## DCGM's names\n\n"
       "What the counters file lists, under the names that it lists; this is the set that is used "
-      "without a file.\nLabels: `gpu` `UUID` `pci_bus_id` `device` `modelName`, `GPU_I_PROFILE` "
+      "without a file\n([names, units and labels of other "
+      "releases](compatibility.md#which-release)).\n"
+      "Labels: `gpu` `UUID` `pci_bus_id` `device` `modelName`, `GPU_I_PROFILE` "
       "and `GPU_I_ID` on MIG instances,\n`Hostname`, then label fields by name, then `container` "
       "`namespace` `pod` when `-k` is on and exactly one\ncontainer holds the device. A second "
       "line of one name adds nothing; two names of one field give rows under each.\n"

@@ -212,6 +212,9 @@ abi::dcgmReturn_t dcgmHealthCheck(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t gr
   });
 }
 
+int dcgmErrorGetPriorityByCode(uint32_t code) { return KindOfError(code).severity; }
+int dcgmErrorGetCategoryByCode(uint32_t code) { return KindOfError(code).category; }
+
 }  // extern "C"
 #pragma GCC visibility pop
 

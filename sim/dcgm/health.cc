@@ -165,7 +165,27 @@ constexpr auto kHealthChecks = std::to_array<HealthCheck>({
     {abi::DCGM_HEALTH_WATCH_THERMAL, CheckTemperature},
 });
 
+// dcgmlib/src/dcgm_errors.c.
+enum Severity : int { kMonitor = 1, kIsolate = 2, kUnknownCode = 3, kTriage = 4, kReset = 6 };
+enum Category : int { kHeatCause = 9, kMemoryCause = 10, kLinkCause = 11, kPcieCause = 13 };
+constexpr auto kErrorKinds = std::to_array<ErrorKind>({
+    {kPciReplayRate, kIsolate, kPcieCause},
+    {kVolatileDbe, kIsolate, kMemoryCause},
+    {kPendingPageRetirements, kReset, kMemoryCause},
+    {kThermalThrottling, kMonitor, kHeatCause},
+    {kNvlinkErrors, kIsolate, kLinkCause},
+    {kNvlinkIsDown, kTriage, kLinkCause},
+    {kNvlinkCrcRate, kIsolate, kLinkCause},
+    {kNvlinkCritical, kIsolate, kLinkCause},
+    {kPendingRowRemap, kReset, kMemoryCause},
+});
+
 }  // namespace
+
+ErrorKind KindOfError(uint32_t code) {
+  const auto* const found = std::ranges::find(kErrorKinds, code, &ErrorKind::code);
+  return found == kErrorKinds.end() ? ErrorKind{code, kUnknownCode, kUnknownCode} : *found;
+}
 
 std::vector<Incident> FindIncidents(const Scene& scene, std::span<const EntityKey> members,
                                     const HealthWatch& watch) {

@@ -28,4 +28,14 @@ struct Incident {
 std::vector<Incident> FindIncidents(const Scene& scene, std::span<const EntityKey> members,
                                     const HealthWatch& watch);
 
+// DCGM_ERROR_* (severity) and DCGM_FR_EC_* (category) of a code, as in the vendor's table.
+struct ErrorKind {
+  uint32_t code = 0;  // DCGM_FR
+  int severity = 0;
+  int category = 0;
+};
+// Returns the kind of a code that incidents have; of any other what the vendor's library returns
+// for a code that it does not know.
+ErrorKind KindOfError(uint32_t code);
+
 }  // namespace podgpu::sim

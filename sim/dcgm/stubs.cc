@@ -117,8 +117,6 @@ abi::dcgmReturn_t dcgmStatusCreate() { return abi::DCGM_ST_NOT_SUPPORTED; }
 abi::dcgmReturn_t dcgmStatusDestroy() { return abi::DCGM_ST_NOT_SUPPORTED; }
 abi::dcgmReturn_t dcgmStatusGetCount() { return abi::DCGM_ST_NOT_SUPPORTED; }
 abi::dcgmReturn_t dcgmStatusPopError() { return abi::DCGM_ST_NOT_SUPPORTED; }
-int dcgmErrorGetCategoryByCode(int /*code*/) { return 0; }
-int dcgmErrorGetPriorityByCode(int /*code*/) { return 0; }
 const char* dcgmErrorGetFormatMsgByCode(int /*code*/) { return nullptr; }
 const void* DcgmFieldGetByTag(const char* /*tag*/) { return nullptr; }
 const char* DcgmFieldsGetEntityGroupString(int /*group*/) { return "Unknown"; }

@@ -37,6 +37,9 @@ enum : int {
   DCGM_HEALTH_RESULT_FAIL = 20,
 };
 
+// A severity of dcgmErrorSeverity_t: the library does not know the code.
+inline constexpr int DCGM_ERROR_UNKNOWN = 3;
+
 // Text of a finding; `code` is a DCGM_FR code.
 struct dcgmDiagErrorDetail_t {
   char msg[1024];

@@ -30,8 +30,9 @@ enum class DcgmCapability : uint8_t {
   kCpus,        // CPUs of Grace boards, since 3.3.1.
   kSamples,     // Samples between two readings.
   kHealth,      // Health watches.
+  kErrorKinds,  // Severity and category of a health error.
 };
-inline constexpr int kDcgmCapabilityCount = 10;
+inline constexpr int kDcgmCapabilityCount = 11;
 
 // X(result, symbol, capability, parameters)
 #define PODGPU_DCGM_API(X)                                                                         \
@@ -86,7 +87,9 @@ inline constexpr int kDcgmCapabilityCount = 10;
   X(dcgmReturn_t, dcgmHealthSet, kHealth,                                                          \
     (dcgmHandle_t handle, dcgmGpuGrp_t group, dcgmHealthSystems_t systems))                        \
   X(dcgmReturn_t, dcgmHealthCheck, kHealth,                                                        \
-    (dcgmHandle_t handle, dcgmGpuGrp_t group, void* response))
+    (dcgmHandle_t handle, dcgmGpuGrp_t group, void* response))                                     \
+  X(int, dcgmErrorGetPriorityByCode, kErrorKinds, (uint32_t code))                                 \
+  X(int, dcgmErrorGetCategoryByCode, kErrorKinds, (uint32_t code))
 
 // The functions of one loaded library.
 struct DcgmTable {

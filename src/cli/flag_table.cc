@@ -94,9 +94,22 @@ Status SetTextFileInterval(NodeCommand& command, std::string_view value) {
 
 Status SetHostnameLabel(NodeCommand& command, std::string_view value) {
   if (value != "Hostname" && value != "hostname") {
-    return absl::InvalidArgumentError("must be \"Hostname\" (as released) or \"hostname\"");
+    return absl::InvalidArgumentError("must be \"Hostname\" or \"hostname\"");
   }
-  command.exporter.view.hostname_label = std::string(value);
+  command.hostname_label = std::string(value);
+  return absl::OkStatus();
+}
+
+Status SetDcgmExporterVersion(NodeCommand& command, std::string_view value) {
+  const DcgmExporterVersion* version = FindDcgmExporterVersion(value);
+  if (version == nullptr) {
+    std::vector<std::string> names;
+    for (const DcgmExporterVersion& known : DcgmExporterVersions()) {
+      names.emplace_back(known.name);
+    }
+    return absl::InvalidArgumentError("must be one of " + Listed(names));
+  }
+  command.exporter.view.version = version;
   return absl::OkStatus();
 }
 
@@ -401,8 +414,8 @@ constexpr Flag kPage[] = {
      "(see --process-metrics; GPUs, pods and each process), self (this program).",
      SetViews},
     {"series-budget", "", "PODGPU_SERIES_BUDGET", FlagKind::kInt, "0",
-     "Maximum number of series on /metrics; above it DCGM families are left out, those with the "
-     "highest ids first. 0: no limit.",
+     "Maximum number of series on /metrics; above it DCGM families are left out, the last ones "
+     "on the page first. 0: no limit.",
      SetSeriesBudget},
     {"xid-count-window-size", "x", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", FlagKind::kMilliseconds,
      "300000",
@@ -421,8 +434,21 @@ constexpr Flag kPage[] = {
        command.exporter.job_directory = std::string(value);
        return absl::OkStatus();
      }},
-    {"hostname-label", "", "PODGPU_HOSTNAME_LABEL", FlagKind::kString, "Hostname",
-     "Spelling of the hostname label on DCGM rows: Hostname (released versions) or hostname.",
+    {"dcgm-exporter-version", "", "PODGPU_DCGM_EXPORTER_VERSION", FlagKind::kString, "4.8.2",
+     "The release of dcgm-exporter whose page podgpu writes: 4.8.2; 4.8.3 (label hostname, numbers "
+     "in the shortest form, families and lines in the order of their names); 4.8.4; or 4.9, whose "
+     "default metrics have new names and units.",
+     SetDcgmExporterVersion},
+    {"both-names", "", "PODGPU_BOTH_NAMES", FlagKind::kBool, "false",
+     "Show each metric that dcgm-exporter 4.9 renames under its old and its new name, with the "
+     "value in the unit of each, so that dashboards can move one by one.",
+     [](NodeCommand& command, std::string_view value) {
+       command.patterns.both_names = BoolOf(value);
+       return absl::OkStatus();
+     }},
+    {"hostname-label", "", "PODGPU_HOSTNAME_LABEL", FlagKind::kString, "",
+     "Spelling of the hostname label on DCGM rows: Hostname or hostname. The default is that of "
+     "--dcgm-exporter-version: Hostname in 4.8.2, hostname later.",
      SetHostnameLabel},
     {"no-hostname", "n", "DCGM_EXPORTER_NO_HOSTNAME", FlagKind::kBool, "false",
      "Leave the hostname label out.", SetBool<&NodeCommand::no_hostname>},
@@ -454,8 +480,9 @@ constexpr Flag kFields[] = {
     {"collectors", "f", "DCGM_EXPORTER_COLLECTORS", FlagKind::kString, kDefaultCountersPath,
      "Counters file: one line per metric (field, type, help). The program contains the three lists "
      "of dcgm-exporter's image, default-counters.csv, dcp-metrics-included.csv and "
-     "1.x-compatibility-metrics.csv, and uses them for these paths in /etc/dcgm-exporter/ if no "
-     "such file exists.",
+     "1.x-compatibility-metrics.csv, and the default list with the names of 4.9, "
+     "default-counters-4.9.csv. It uses them for these paths in /etc/dcgm-exporter/ if no such "
+     "file exists.",
      [](NodeCommand& command, std::string_view value) {
        command.counters.path = std::string(value);
        return absl::OkStatus();

@@ -208,6 +208,13 @@ void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::stri
   }
 }
 
+// A flag of its own wins over what the version of dcgm-exporter says.
+void TakeVersion(NodeCommand& command) {
+  ViewOptions& view = command.exporter.view;
+  view.hostname_label = command.hostname_label.value_or(std::string(view.version->hostname_label));
+  command.counters.release = view.version->lists;
+}
+
 }  // namespace
 
 CalledAs CalledBy(std::string_view program) {
@@ -246,6 +253,7 @@ Status CompleteFlags(NodeCommand& command, const Environment& environment) {
   PODGPU_RETURN_IF_ERROR(TakeLabelPatterns(command));
   PODGPU_RETURN_IF_ERROR(TakeIgnoredPods(command));
   ShowProcesses(command.exporter);
+  TakeVersion(command);
   command.source.rows_are_of_this_node =
       command.exporter.kubernetes || OtherHostOf(command.source.address).empty();
   PODGPU_RETURN_IF_ERROR(TakeQuery(command));

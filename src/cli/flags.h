@@ -42,6 +42,7 @@ struct NodeCommand {
   bool dcgm_log = false;  // Log of an embedded engine, on standard output.
   std::string dcgm_log_level = "NONE";
   MetricPatterns patterns;
+  std::optional<std::string> hostname_label;  // Nothing: that of the version of dcgm-exporter.
   bool no_hostname = false;
   bool systemd_socket = false;
   std::optional<std::string> query_host;  // Host of gpu-manager's listener, if requested.

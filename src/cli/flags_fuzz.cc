@@ -22,13 +22,14 @@ std::optional<std::string> Unset(const std::string& /*name*/) { return std::null
 std::string Digest(const NodeCommand& command) {
   const ExporterOptions& exporter = command.exporter;
   std::string digest = absl::StrFormat(
-      "%d|%s|%d|%d|%d|%s|%d|%d|%d|%s|%s|%s|%s|%s|%d%d%d%d", static_cast<int>(command.action),
+      "%d|%s|%d|%d|%d|%s|%d|%d|%d|%s|%s|%s|%s|%s|%d%d%d%d|%s", static_cast<int>(command.action),
       command.counters.path, command.no_hostname, static_cast<int>(command.log_level),
       static_cast<int>(command.log_form), exporter.http.address, exporter.collect_interval.count(),
       exporter.stale_after.count(), exporter.kubernetes, command.source.address,
       command.source.dcgm_library, command.source.nvml_library, command.kubelet.socket,
       exporter.view.hostname_label, exporter.view.use_old_namespace,
-      exporter.view.replace_blanks_in_model_name, exporter.view.kubernetes, exporter.view.pod_uid);
+      exporter.view.replace_blanks_in_model_name, exporter.view.kubernetes, exporter.view.pod_uid,
+      exporter.view.version->name);
   for (const View view : exporter.views) {
     digest += absl::StrFormat("|view %d", static_cast<int>(view));
   }

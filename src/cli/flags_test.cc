@@ -363,7 +363,7 @@ TEST(Flags, RefuseInvalidValuesInOneLine) {
        "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is not one of dcgm, core, native, "
        "process, self"},
       {{"--hostname-label=host"},
-       "--hostname-label: \"host\" is refused: must be \"Hostname\" (as released) or \"hostname\""},
+       "--hostname-label: \"host\" is refused: must be \"Hostname\" or \"hostname\""},
       {{"-k", "--kubernetes-gpu-id-type=uuid"},
        "--kubernetes-gpu-id-type: \"uuid\" is refused: must be \"uid\" or \"device-name\""},
       {{"--log-format=xml"}, "--log-format: \"xml\" is refused: must be \"text\" or \"json\""},

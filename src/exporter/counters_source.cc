@@ -28,7 +28,10 @@ bool NeedsAPerson(const ApiRound& round) {
 }  // namespace
 
 CountersSource::CountersSource(CountersSourceOptions options, const Files& files, Clock& clock)
-    : options_(std::move(options)), files_(files), clock_(clock), file_(options_.path, files) {
+    : options_(std::move(options)),
+      files_(files),
+      clock_(clock),
+      file_(options_.path, files, options_.release) {
   ConfigMapFacts first;
   if (options_.config_map && !options_.server.ok()) {
     first.answered = true;

@@ -217,8 +217,7 @@ FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const Finding
 }
 
 bool ProfilesByDefault(std::string_view path, const std::vector<Counter>& counters) {
-  const bool is_default = path == kBuiltInCounters || path == kDefaultCountersPath;
-  return is_default && std::ranges::none_of(counters, [](const Counter& counter) {
+  return IsDefaultList(path) && std::ranges::none_of(counters, [](const Counter& counter) {
            const bool was_added = counter.line == 0;  // Added by --metrics-include.
            return was_added && counter.field != nullptr && counter.field->profiling;
          });

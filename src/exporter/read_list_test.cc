@@ -19,6 +19,9 @@ TEST(ProfilesByDefault, IsTrueWhereNoCountersFileListsProfilingFields) {
   const std::vector<Counter> list = {reading(7, 1001)};
   EXPECT_TRUE(ProfilesByDefault("built-in counters", list));
   EXPECT_TRUE(ProfilesByDefault("/etc/dcgm-exporter/default-counters.csv", list));
+  EXPECT_TRUE(ProfilesByDefault("built-in counters (default-counters-4.9.csv)", list));
+  EXPECT_TRUE(ProfilesByDefault("/etc/dcgm-exporter/default-counters-4.9.csv", list));
+  EXPECT_FALSE(ProfilesByDefault("built-in counters (dcp-metrics-included.csv)", list));
   EXPECT_FALSE(ProfilesByDefault("/etc/mine.csv", list));
   EXPECT_FALSE(ProfilesByDefault("default/exporter-metrics-config-map", list));
   std::vector<Counter> longer = list;

@@ -56,6 +56,35 @@ void AppendFloat(double number, std::string& out) {
   }
 }
 
+// dcgm-exporter writes a double with six decimals, reads that text, and encodes the result with the
+// rules of strconv.FormatFloat(number, 'g', -1, 64); zero has no sign.
+double WithSixDecimals(double number) {
+  constexpr double kLeastWithoutDecimals = 1e15;  // Such a double has no six decimals anyway.
+  if (std::abs(number) >= kLeastWithoutDecimals) {
+    return number;
+  }
+  std::array<char, kLongestDecimals> text{};
+  const auto written =
+      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed, 6);
+  double read = 0;
+  std::from_chars(text.data(), written.ptr, read);
+  return read;
+}
+
+void AppendGo(double number, std::string& out) {
+  constexpr double kLeastPlain = 1e-4, kLeastWithExponent = 1e6;
+  const double size = std::abs(number);
+  if (size == 0) {
+    out += '0';
+    return;
+  }
+  const bool is_plain = size >= kLeastPlain && size < kLeastWithExponent;
+  AppendWritten<kLongestShortest>(out, [&](char* begin, char* end) {
+    return std::to_chars(begin, end, number,
+                         is_plain ? std::chars_format::fixed : std::chars_format::scientific);
+  });
+}
+
 void AppendDouble(double number, NumberFormat format, std::string& out) {
   if (!std::isfinite(number)) {
     out += std::isnan(number) ? "NaN" : number > 0 ? "+Inf" : "-Inf";
@@ -65,6 +94,8 @@ void AppendDouble(double number, NumberFormat format, std::string& out) {
     AppendDecimals(number, 3, out);
   } else if (format == NumberFormat::kFloat) {
     AppendFloat(number, out);
+  } else if (format == NumberFormat::kGo) {
+    AppendGo(WithSixDecimals(number), out);
   } else {
     AppendShortest(number, out);
   }
@@ -84,10 +115,14 @@ double Scaled(double number, double scale) {
 void AppendNumber(const Value& value, NumberFormat format, double scale, std::string& out) {
   PODGPU_CHECK(value.kind() == Value::Kind::kInt64 || value.kind() == Value::Kind::kDouble);
   const bool is_integer = value.kind() == Value::Kind::kInt64;
-  if (scale != 1.0 || format == NumberFormat::kFloat) {
+  if (is_integer && scale == 1.0 && format == NumberFormat::kGo) {
+    AppendGo(value.number(), out);
+  } else if (scale != 1.0 || format == NumberFormat::kFloat) {
     const double number = Scaled(value.number(), scale);
-    const bool stays_whole =
-        is_integer && format == NumberFormat::kMilli && number == std::trunc(number);
+    // MiB times 2^20 are whole bytes; a percent divided by 100 is a ratio, also where it is 1.
+    const bool may_be_whole =
+        format == NumberFormat::kMilli || (format == NumberFormat::kDcgm && scale > 1);
+    const bool stays_whole = is_integer && may_be_whole && number == std::trunc(number);
     AppendDouble(number, stays_whole ? NumberFormat::kShortest : format, out);
   } else if (is_integer) {
     AppendInteger(value.int64(), out);

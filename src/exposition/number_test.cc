@@ -52,6 +52,37 @@ TEST(Number, IsWrittenAsPythonWritesFloats) {
   }
 }
 
+// As strconv.FormatFloat(x, 'g', -1, 64) writes an integer, and a double after it was written with
+// six decimals.
+TEST(Number, IsWrittenAsDcgmExporterWritesItSince483) {
+  const std::pair<Value, std::string_view> rows[] = {
+      {Value::OfInt64(0), "0"},
+      {Value::OfInt64(-7), "-7"},
+      {Value::OfInt64(999'999), "999999"},
+      {Value::OfInt64(1'000'000), "1e+06"},
+      {Value::OfInt64(1'234'567), "1.234567e+06"},
+      {Value::OfInt64(kLargest), "9.223372036854776e+18"},
+      {Value::OfDouble(-0.0), "0"},
+      {Value::OfDouble(0.25), "0.25"},
+      {Value::OfDouble(1.0 / 6), "0.166667"},
+      {Value::OfDouble(0.16666599999999998), "0.166666"},
+      {Value::OfDouble(0.0001), "0.0001"},
+      {Value::OfDouble(0.00009), "9e-05"},
+      {Value::OfDouble(0.0000004), "0"},
+      {Value::OfDouble(-0.0000004), "0"},
+      {Value::OfDouble(72.123457), "72.123457"},
+      {Value::OfDouble(999999.9), "999999.9"},
+      {Value::OfDouble(1.5e9), "1.5e+09"},
+      {Value::OfDouble(1'234'567'890.1234567), "1.234567890123457e+09"},
+      {Value::OfDouble(-1.7976931348623157e308), "-1.7976931348623157e+308"},
+      {Value::OfDouble(5e-324), "0"},
+      {Value::OfDouble(std::nan("")), "NaN"},
+      {Value::OfDouble(kInfinity), "+Inf"}};
+  for (const auto& [value, text] : rows) {
+    EXPECT_EQ(Written(value, NumberFormat::kGo), text);
+  }
+}
+
 TEST(Number, IsWrittenInTheShortestFormThatReadsBackEqual) {
   struct Case {
     Value value;

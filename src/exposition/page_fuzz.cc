@@ -60,7 +60,9 @@ Family TakeFamily(Input& input) {
   Family family{.name = kNames[input.Byte() % 5], .help = "", .type = "", .unit = "watts"};
   family.help = input.Text();
   family.type = kTypes[input.Byte() % 3];
-  family.format = input.Byte() % 2 == 0 ? NumberFormat::kDcgm : NumberFormat::kShortest;
+  constexpr NumberFormat kFormats[] = {NumberFormat::kDcgm, NumberFormat::kShortest,
+                                       NumberFormat::kGo};
+  family.format = kFormats[input.Byte() % 3];
   family.scale = kScales[input.Byte() % 4];
   return family;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -61,24 +62,6 @@ std::string OpenMetricsHeader(const Family& family, const OpenMetricsFace& face)
 
 }  // namespace
 
-std::string RenderLabels(const std::vector<Label>& labels) {
-  std::string rendered;
-  std::vector<std::string> names;
-  for (const Label& label : labels) {
-    std::string name;
-    AppendLabelName(label.name, name);
-    if (std::ranges::find(names, name) != names.end()) {
-      continue;
-    }
-    rendered += names.empty() ? "" : ",";
-    rendered += name + "=\"";
-    AppendLabelValue(label.value, rendered);
-    rendered += '"';
-    names.push_back(std::move(name));
-  }
-  return rendered;
-}
-
 bool SeriesPlan::Fits(const Grid* grid, std::span<const Value> slots) const {
   if (slots.size() < needed_slots_) {
     return false;
@@ -107,7 +90,8 @@ void PlanBuilder::CountCellsIn(const Grid& grid) {
   plan_.shape_ = shape;
 }
 
-uint32_t PlanBuilder::AddLabels(std::string rendered) {
+uint32_t PlanBuilder::AddLabels(std::string rendered, std::string sort_key) {
+  sort_keys_.push_back(std::move(sort_key));
   plan_.label_blocks_.push_back(rendered.empty() ? " " : "{" + std::move(rendered) + "} ");
   return static_cast<uint32_t>(plan_.label_blocks_.size() - 1);
 }
@@ -164,8 +148,30 @@ void PlanBuilder::DependsOn(const Grid& grid, uint32_t cell) {
        .text = value.kind() == Value::Kind::kText ? grid.text(value) : std::string()});
 }
 
+void PlanBuilder::SortFamilies(size_t first) {
+  std::vector<size_t> order(series_by_family_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order.begin() + static_cast<std::ptrdiff_t>(first), order.end(), {},
+                    [this](size_t i) { return std::string_view(plan_.families_[i].family.name); });
+  std::vector<SeriesPlan::FamilyLines> families;
+  std::vector<std::vector<SeriesPlan::Series>> series;
+  for (const size_t i : order) {
+    family_by_name_[plan_.families_[i].family.name] = families.size();
+    families.push_back(std::move(plan_.families_[i]));
+    series.push_back(std::move(series_by_family_[i]));
+    if (families.size() > first) {
+      std::ranges::stable_sort(series.back(), {}, [this](const SeriesPlan::Series& line) {
+        return std::string_view(sort_keys_[line.labels]);
+      });
+    }
+  }
+  plan_.families_ = std::move(families);
+  series_by_family_ = std::move(series);
+  current_ = series_by_family_.size();
+}
+
 // A family is kept or left out whole: sums and joins over a part of its series would be wrong.
-// DCGM families are in order of field id, so those of the highest ids are left out first.
+// The last families on the page go first.
 size_t PlanBuilder::TrimTo(size_t budget) {
   size_t left = 0;
   for (const auto& series : series_by_family_) {
@@ -173,7 +179,7 @@ size_t PlanBuilder::TrimTo(size_t budget) {
   }
   size_t dropped = 0;
   for (size_t i = series_by_family_.size(); i-- > 0 && left > budget;) {
-    if (plan_.families_[i].family.format == NumberFormat::kDcgm) {
+    if (IsDcgmExporters(plan_.families_[i].family.format)) {
       dropped += series_by_family_[i].size();
       left -= series_by_family_[i].size();
       series_by_family_[i].clear();

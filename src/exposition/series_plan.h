@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "exposition/labels.h"
 #include "sample/grid.h"
 
 namespace podgpu {
@@ -54,7 +55,15 @@ enum class NumberFormat : uint8_t {
   kShortest,  // The shortest form that reads back equal; integers without a point.
   kFloat,     // As kShortest, but integers have ".0": the form of Python's client.
   kMilli,     // The form of dcgmi dmon: integers in decimal, doubles with three decimals.
+  // dcgm-exporter's since 4.8.3, by Prometheus' Go encoder: each number is a double with at most
+  // six decimals, in its shortest form, with an exponent from a million on and below 0.0001.
+  kGo,
 };
+
+// Returns whether it is a form of dcgm-exporter.
+constexpr bool IsDcgmExporters(NumberFormat format) {
+  return format == NumberFormat::kDcgm || format == NumberFormat::kGo;
+}
 
 // A metric family. `type` is printed unchanged in text 0.0.4 ("gauge", "counter", "untyped",
 // "histogram" or "summary").  In OpenMetrics a counter whose name ends in _total stays a counter.
@@ -69,16 +78,6 @@ struct Family {
   double scale = 1.0;  // Numbers are multiplied by this (mJ to J, percent to ratio): see
                        // AppendNumber.
 };
-
-// A label and its value, unescaped.
-struct Label {
-  std::string name;
-  std::string value;
-};
-
-// Returns `a="b",c="d"`, the content of the braces.  Safe for any bytes (escape.h); if two labels
-// have the same name, the first counts.
-std::string RenderLabels(const std::vector<Label>& labels);
 
 class SeriesPlan {
  public:
@@ -145,8 +144,8 @@ class PlanBuilder {
   void CountCellsIn(const Grid& grid);
 
   // Registers the content of braces (from RenderLabels; may be empty); any number of series may use
-  // it.
-  uint32_t AddLabels(std::string rendered);
+  // it. `sort_key`: for SortFamilies.
+  uint32_t AddLabels(std::string rendered, std::string sort_key = {});
 
   // Begins a family; the following series belong to it.  Two families of the same name become one
   // block: all lines are under the first header, in the first number format. (dcgm-exporter repeats
@@ -166,6 +165,11 @@ class PlanBuilder {
   // Records that the value of `cell` in `grid` is part of a label.
   void DependsOn(const Grid& grid, uint32_t cell);
 
+  size_t family_count() const { return series_by_family_.size(); }
+
+  // Sorts the families from index `first` on by name, and the lines of each by their sort keys.
+  void SortFamilies(size_t first);
+
   // Removes whole families in dcgm-exporter's format, the last ones first, until at most `budget`
   // series remain or no such family is left.  Returns how many series were removed.
   size_t TrimTo(size_t budget);
@@ -176,6 +180,7 @@ class PlanBuilder {
   uint16_t ScaleIndex(double scale);
 
   SeriesPlan plan_;
+  std::vector<std::string> sort_keys_;  // Of the label blocks.
   std::vector<std::vector<SeriesPlan::Series>> series_by_family_;
   std::unordered_map<std::string, size_t> family_by_name_;
   size_t current_ = 0;

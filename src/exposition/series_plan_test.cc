@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/allocations.h"
+#include "base/text.h"
 #include "exposition/text.h"
 #include "tests/strict_parser.h"
 
@@ -51,6 +52,41 @@ std::string OpenMetrics(const SeriesPlan& plan, const Grid* grid,
   RenderOpenMetrics(plan, grid, slots, out);
   EXPECT_TRUE(ParseOpenMetricsStrictly(out).ok()) << ParseOpenMetricsStrictly(out).status();
   return out;
+}
+
+TEST(SeriesPlan, HasTheSortKeyOfDcgmExporter) {
+  EXPECT_EQ(SortKeyOf({{"gpu", "0"}, {"UUID", "GPU-a"}, {"device", ""}, {"gpu", "1"}}),
+            "4:UUID=5:GPU-a;6:device=0:;3:gpu=1:0;");
+  EXPECT_EQ(SortKeyOf({}), "");
+}
+
+TEST(SeriesPlan, SortsFamiliesByNameAndLinesByLabels) {
+  PlanBuilder builder;
+  const uint32_t b = builder.AddLabels(R"(gpu="1")", SortKeyOf({{"gpu", "1"}}));
+  const uint32_t a = builder.AddLabels(R"(gpu="0")", SortKeyOf({{"gpu", "0"}}));
+  builder.BeginFamily(Named("z_first"));
+  builder.AddSeries(b, NumberSource::One());
+  const size_t first = builder.family_count();
+  builder.BeginFamily(Named("d"));
+  builder.AddSeries(b, NumberSource::Slot(0));
+  builder.AddSeries(a, NumberSource::Slot(1));
+  builder.BeginFamily(Named("c"));
+  builder.AddSeries(b, NumberSource::Slot(2));
+  builder.SortFamilies(first);
+  builder.BeginFamily(Named("d"));  // Continues the family in its new place.
+  builder.AddSeries(builder.AddLabels(R"(gpu="2")"), NumberSource::Slot(3));
+  builder.BeginFamily(Named("b_last"));
+  builder.AddSeries(a, NumberSource::One());
+  const std::string text =
+      Text(std::move(builder).Build(), nullptr,
+           {Value::OfInt64(10), Value::OfInt64(11), Value::OfInt64(12), Value::OfInt64(13)});
+  std::string lines;
+  for (const std::string_view line : Split(text, '\n')) {
+    lines += line.starts_with('#') ? "" : std::string(line) + "\n";
+  }
+  EXPECT_EQ(lines,
+            "z_first{gpu=\"1\"} 1\nc{gpu=\"1\"} 12\nd{gpu=\"0\"} 11\nd{gpu=\"1\"} 10\n"
+            "d{gpu=\"2\"} 13\nb_last{gpu=\"0\"} 1\n\n");
 }
 
 TEST(SeriesPlan, RendersCellsSlotsBitsAndOnes) {

@@ -12,8 +12,7 @@ namespace {
 std::shared_ptr<const SeriesPlan> PlanOfSlots() {
   PlanBuilder builder;
   size_t slot = 0;
-  for (const NumberFormat format :
-       {NumberFormat::kDcgm, NumberFormat::kShortest, NumberFormat::kFloat}) {
+  for (const NumberFormat format : {NumberFormat::kDcgm, NumberFormat::kGo, NumberFormat::kFloat}) {
     builder.BeginFamily({.name = "family_" + std::to_string(slot),
                          .help = "x",
                          .type = "gauge",

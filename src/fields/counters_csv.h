@@ -54,6 +54,14 @@ std::span<const EmbeddedFile> CounterLists();
 inline constexpr std::string_view kBuiltInCounters = "built-in counters";
 std::string_view DefaultCountersCsv();
 
+// What differs in the built-in lists between releases of dcgm-exporter.
+struct ListsOfRelease {
+  // Takes the place of the default list and of the GPU Operator's, which have the same fields under
+  // older names; empty: none does.
+  std::string_view renamed_list = {};
+  std::string_view nvlink_bandwidth_type = "counter";  // Of DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL.
+};
+
 // The list that takes the place of a file that does not exist.
 struct BuiltInList {
   std::string path;  // The path for messages: "built-in counters (dcp-metrics-included.csv)".
@@ -61,6 +69,14 @@ struct BuiltInList {
 };
 // Dcgm-exporter's image has three lists under /etc/dcgm-exporter/. Returns our list for the path of
 // one of them, and nothing for any other path.
-std::optional<BuiltInList> BuiltInListFor(std::string_view path);
+std::optional<BuiltInList> BuiltInListFor(std::string_view path,
+                                          const ListsOfRelease& release = {});
+
+// Returns whether `path`, as messages name it, is the default list of a release of dcgm-exporter.
+bool IsDefaultList(std::string_view path);
+
+// Returns the path of the built-in list of which `content` is a copy, as the chart and the
+// manifests mount one; nothing for any other content.
+std::optional<std::string> PathOfCopied(std::string_view content);
 
 }  // namespace podgpu

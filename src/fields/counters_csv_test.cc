@@ -2,8 +2,11 @@
 
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include <gtest/gtest.h>
+
+#include "fields/renamed_fields.h"
 
 namespace podgpu {
 namespace {
@@ -253,7 +256,7 @@ std::string Shipped(const std::string& name) {
 }
 
 TEST(ShippedCounters, AreInTheProgram) {
-  ASSERT_EQ(CounterLists().size(), 3U);
+  ASSERT_EQ(CounterLists().size(), 4U);
   for (const EmbeddedFile& list : CounterLists()) {
     EXPECT_EQ(list.bytes, Shipped(std::string(list.name))) << list.name;
     EXPECT_EQ(BuiltInListFor("/etc/dcgm-exporter/" + std::string(list.name)).value().csv,
@@ -276,6 +279,20 @@ std::vector<std::string> WhatIsOn(std::string_view csv) {
 
 TEST(ShippedCounters, TheListOfTheGpuOperatorHasTheSameFields) {
   EXPECT_EQ(WhatIsOn(Shipped("dcp-metrics-included.csv")), WhatIsOn(DefaultCountersCsv()));
+}
+
+TEST(ShippedCounters, TheListOf49HasTheDefaultMetricsUnderTheirNewNames) {
+  std::set<std::string> expected = {"DCGM_FI_DEV_FB_CAPACITY_BYTES"};
+  for (const Counter& counter : MustParse(DefaultCountersCsv()).counters) {
+    const std::string_view other = OtherNameOf(counter.name);
+    expected.emplace(other.empty() ? counter.name : other);
+  }
+  std::set<std::string> found;
+  for (const Counter& counter : MustParse(Shipped("default-counters-4.9.csv")).counters) {
+    EXPECT_TRUE(found.insert(counter.name).second) << counter.name;
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(RenamedFields().size(), 23U);
 }
 
 TEST(ShippedCounters, TheListForOldDashboardsUsesTheOldNames) {

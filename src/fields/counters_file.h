@@ -18,8 +18,9 @@ namespace podgpu {
 
 class CountersFile {
  public:
-  // `path` empty: the default path.  `files` outlives this.
-  CountersFile(std::string path, const Files& files);
+  // `path` empty: the default path.  `release`: for the built-in lists and their copies.  `files`
+  // outlives this.
+  CountersFile(std::string path, const Files& files, const ListsOfRelease& release = {});
 
   // Reads and parses the file now. On failure kInvalidArgument with the complete one-line message.
   StatusOr<Counters> Load();
@@ -43,6 +44,7 @@ class CountersFile {
 
   const std::string path_;
   const Files& files_;
+  const ListsOfRelease release_;
   Sight judged_;
   std::optional<Sight> changed_;  // Differs from `judged_`; seen once so far.
 };

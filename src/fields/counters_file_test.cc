@@ -1,5 +1,7 @@
 #include "fields/counters_file.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "base/testing/fake_files.h"
@@ -109,6 +111,45 @@ TEST(CountersFile, UsesTheBuiltInSetWithoutADefaultFile) {
   EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
   EXPECT_EQ(Outcome(file.LoadIfChanged()), "DCGM_FI_DEV_FB_USED");
   EXPECT_FALSE(CountersFile("/asked/for.csv", OneFile()).Load().ok());
+}
+
+TEST(CountersFile, GivesNvlinkBandwidthTheTypeOfTheReleaseInBuiltInLists) {
+  const auto type_in = [](std::string_view path, const StatusOr<std::string>& content) {
+    OneFile disk;
+    disk.content = content;
+    CountersFile file(std::string(path), disk, {.nvlink_bandwidth_type = "gauge"});
+    const Counters list = file.Load().value();
+    return std::ranges::find(list.counters, "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", &Counter::name)
+        ->type;
+  };
+  const auto missing = absl::NotFoundError("no such file");
+  EXPECT_EQ(type_in("", missing), "gauge");
+  EXPECT_EQ(type_in("/etc/dcgm-exporter/dcp-metrics-included.csv", missing), "gauge");
+  EXPECT_EQ(type_in("/etc/c.csv", std::string(DefaultCountersCsv())), "gauge") << "a copy";
+  EXPECT_EQ(type_in("/etc/c.csv", "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL, counter, mine\n"),
+            "counter");
+}
+
+TEST(CountersFile, UsesTheDefaultListOfTheRelease) {
+  const ListsOfRelease release = {.renamed_list = "default-counters-4.9.csv"};
+  OneFile disk;
+  CountersFile file("", disk, release);
+  const Counters missing = file.Load().value();
+  EXPECT_EQ(missing.path, "built-in counters (default-counters-4.9.csv)");
+  EXPECT_EQ(missing.counters.front().name, "DCGM_FI_DEV_SM_CLOCK_HERTZ");
+  EXPECT_TRUE(missing.warnings.empty());
+  disk.content = std::string(DefaultCountersCsv());
+  const Counters copy = file.Load().value();
+  EXPECT_EQ(copy.counters.front().name, "DCGM_FI_DEV_SM_CLOCK_HERTZ");
+  ASSERT_EQ(copy.warnings.size(), 1U);
+  EXPECT_TRUE(copy.warnings.front().starts_with(std::string(kDefaultCountersPath) + " is a copy"));
+  disk.content = std::string(kTemp);
+  EXPECT_EQ(file.Load().value().counters.size(), 1U) << "a list of one's own stays";
+  disk.content = std::string(BuiltInListFor("/etc/dcgm-exporter/dcp-metrics-included.csv")->csv);
+  EXPECT_EQ(file.Load().value().counters.front().name, "DCGM_FI_DEV_SM_CLOCK_HERTZ");
+  disk.content =
+      std::string(BuiltInListFor("/etc/dcgm-exporter/1.x-compatibility-metrics.csv")->csv);
+  EXPECT_EQ(file.Load().value().counters.front().name, "dcgm_sm_clock") << "old by intention";
 }
 
 // What dcgm-exporter's image has; old command lines name these paths outside the image too.

@@ -1,7 +1,7 @@
 // The catalogue of everything that can be measured: one row per DCGM field id, known at compile
 // time.
 //
-// The catalogue is data (catalogue_table.inc): every field of DCGM 3.0 to 4.6.1 by number, with its
+// The catalogue is data (catalogue_table.inc): every field of DCGM 3.0 to 4.7 by number, with its
 // name in the newest header, all earlier names, value type, entity level and unit. Sources look
 // fields up by id, the counters file by name. Needs only the standard library, so the simulator's
 // vendor libraries can link it. Immutable; any thread.
@@ -14,7 +14,7 @@
 
 namespace podgpu {
 
-// kNone: unknown until the library is asked (ids 0, 1611 and 1612).
+// kNone: the vendor has no type for it (id 0).
 enum class FieldType : uint8_t { kNone, kInt64, kDouble, kString, kBlob, kTimestamp };
 
 // DCGM's entity level of a field: the finest entity on which it can be read.

@@ -4,8 +4,10 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/status.h"
 #include "base/text.h"
 #include "fields/glob.h"
+#include "fields/renamed_fields.h"
 
 namespace podgpu {
 namespace {
@@ -46,6 +48,30 @@ Counter MakeCounter(const Field& field, std::string_view name) {
           .help = absl::StrFormat("DCGM field %d%s.", field.id, unit)};
 }
 
+// Returns the line of that name in a built-in list, which has one for each renamed metric.
+Counter BuiltInLine(std::string_view name) {
+  for (const EmbeddedFile& list : CounterLists()) {
+    const StatusOr<Counters> parsed = ParseCounters(list.bytes, list.name);
+    PODGPU_CHECK(parsed.ok());
+    const auto line = std::ranges::find(parsed->counters, name, &Counter::name);
+    if (line != parsed->counters.end()) {
+      return *line;
+    }
+  }
+  PODGPU_CHECK(false);
+  return {};
+}
+
+void AddOtherNames(std::vector<Counter>& counters) {
+  const size_t count = counters.size();
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view other = OtherNameOf(counters[i].name);
+    if (!other.empty() && std::ranges::find(counters, other, &Counter::name) == counters.end()) {
+      counters.push_back(BuiltInLine(other));
+    }
+  }
+}
+
 bool IsExcluded(const Counter& counter, const std::vector<std::string>& exclude) {
   return MatchesAny(exclude, counter.name) ||
          (counter.field != nullptr && MatchesAny(exclude, counter.field->name));
@@ -80,6 +106,9 @@ Counters Select(Counters counters, const MetricPatterns& patterns) {
     if (!name.empty() && !Lists(counters.counters, field)) {
       counters.counters.push_back(MakeCounter(field, name));
     }
+  }
+  if (patterns.both_names) {
+    AddOtherNames(counters.counters);
   }
   WarnOfIdle(patterns, counters);
   std::erase_if(counters.counters,

@@ -2,7 +2,8 @@
 //
 // Patterns match all names that DCGM has had for a field, and the names of lines in the file. An
 // added field has no help text and no type in any list, so it is untyped and its help is its number
-// and unit. Pure; any thread.
+// and unit. The other name of a renamed metric has type and help of its line in the built-in lists.
+// Pure; any thread.
 #pragma once
 
 #include <string>
@@ -15,6 +16,9 @@ namespace podgpu {
 struct MetricPatterns {
   std::vector<std::string> include;  // Numeric fields of the catalogue, by name.
   std::vector<std::string> exclude;  // Lines, by their name or a name of their field.
+  // Each line whose metric has another name in dcgm-exporter 4.9 (renamed_fields.h) also counts
+  // under that name.
+  bool both_names = false;
 };
 
 // Returns `counters` with the patterns applied; exclude wins over include. A pattern that matches

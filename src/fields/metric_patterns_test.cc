@@ -54,6 +54,30 @@ TEST(MetricPatterns, NeverAddTexts) {
   EXPECT_EQ(Select({}, {{"DCGM_FI_DEV_NAME"}, {}}).counters.size(), 0U);
 }
 
+TEST(MetricPatterns, ShowRenamedMetricsUnderBothNames) {
+  const Counters list = ParseCounters(
+                            "DCGM_FI_DEV_SM_CLOCK, gauge, old\n"
+                            "DCGM_FI_DEV_FB_USED_BYTES, gauge, new\n"
+                            "DCGM_FI_DEV_GPU_TEMP, gauge, t\n"
+                            "DCGM_FI_DEV_GPU_TEMP_CELSIUS, gauge, both are listed\n"
+                            "DCGM_FI_DRIVER_VERSION, label, d\n"
+                            "DCGM_FI_DEV_SERIAL, label, not renamed\n",
+                            "c.csv")
+                            .value();
+  const Counters both = Select(list, {{}, {"*FB_USED"}, true});
+  Names names;
+  for (const Counter& counter : both.counters) {
+    names.push_back(counter.name + " " + std::to_string(counter.field->id) + " " + counter.type);
+  }
+  EXPECT_EQ(
+      names,
+      (Names{"DCGM_FI_DEV_SM_CLOCK 100 gauge", "DCGM_FI_DEV_FB_USED_BYTES 1627 gauge",
+             "DCGM_FI_DEV_GPU_TEMP 150 gauge", "DCGM_FI_DEV_GPU_TEMP_CELSIUS 150 gauge",
+             "DCGM_FI_DRIVER_VERSION 1 label", "DCGM_FI_DEV_SERIAL 53 label",
+             "DCGM_FI_DEV_SM_CLOCK_HERTZ 1603 gauge", "DCGM_FI_SYSTEM_DRIVER_VERSION 1 label"}))
+      << "and an excluded name stays away";
+}
+
 TEST(MetricPatterns, CauseAWarningWhenTheyMatchNothing) {
   std::vector<std::string> warnings;
   NamesAfter({{"DCGM_FI_NO_*"}, {"ours_*"}}, &warnings);

@@ -56,6 +56,9 @@ inline constexpr size_t kHealthWatchCount = 11;
 struct HealthVerdict {
   int32_t result = 0;  // 0 passes, 10 warns, 20 fails.
   uint32_t code = 0;   // The DCGM_FR code of the reason; 0: none.
+  // DCGM_ERROR_* and DCGM_FR_EC_* of the code, from DCGM's library; -1: it does not tell them.
+  int32_t severity = -1;
+  int32_t category = -1;
   bool operator==(const HealthVerdict&) const = default;
 };
 

@@ -15,6 +15,8 @@ namespace {
 
 using abi::dcgmFieldValue_v2;
 
+constexpr double kLargestWhole = 9e18;
+
 // The lowest value of a quantity, by unit.
 struct UnitRow {
   std::string_view unit;
@@ -187,6 +189,27 @@ Value DecodeDcgm(const FieldDecoder& decoder, const dcgmFieldValue_v2& raw, Wall
     default:  // A blob has no value that a page can show.
       return Value::OfAbsence(Absence::kNotSupported);
   }
+}
+
+Value InBaseUnit(const BaseUnit& unit, const Value& value) {
+  if (value.kind() != Value::Kind::kInt64 && value.kind() != Value::Kind::kDouble) {
+    return value;
+  }
+  const auto divisor = static_cast<double>(unit.divisor);
+  if (!unit.is_whole) {
+    return Value::OfDouble(value.number() * static_cast<double>(unit.factor) / divisor,
+                           value.age_ms());
+  }
+  if (value.kind() == Value::Kind::kDouble) {
+    const double whole = std::floor(value.real() * static_cast<double>(unit.factor) / divisor);
+    return std::abs(whole) < kLargestWhole
+               ? Value::OfInt64(static_cast<int64_t>(whole), value.age_ms())
+               : Value::OfAbsence(Absence::kOutOfRange);
+  }
+  int64_t product = 0;
+  return __builtin_mul_overflow(value.int64(), unit.factor, &product)
+             ? Value::OfAbsence(Absence::kOutOfRange)
+             : Value::OfInt64(product / unit.divisor, value.age_ms());
 }
 
 Absence AbsenceOfDcgmStatus(abi::dcgmReturn_t status) {

@@ -17,6 +17,7 @@
 
 #include "abi/dcgm.h"
 #include "base/clock.h"
+#include "fields/base_units.h"
 #include "fields/field.h"
 #include "sample/grid.h"
 #include "sample/value.h"
@@ -39,6 +40,10 @@ FieldDecoder DecoderFor(const Field& field, char vendor_type);
 // Decodes one cell that was read at `now`. Texts are interned in `grid`.
 Value DecodeDcgm(const FieldDecoder& decoder, const abi::dcgmFieldValue_v2& raw, WallTime now,
                  Grid& grid);
+
+// Returns the value of the new field, made from one of the old field: an absence stays as it is.  A
+// number that does not fit is absent (kOutOfRange).
+Value InBaseUnit(const BaseUnit& unit, const Value& value);
 
 // Returns the absence that a DCGM status other than 0 means for a cell.
 Absence AbsenceOfDcgmStatus(abi::dcgmReturn_t status);

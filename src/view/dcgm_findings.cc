@@ -43,7 +43,7 @@ class FindingRows {
                        .help = counter.help,
                        .type = counter.type,
                        .unit = "",
-                       .format = NumberFormat::kDcgm});
+                       .format = input_.options.version->numbers});
     for (const EntityId gpu : gpus) {
       const size_t index = input_.grid.topology().entities[gpu.index].gpu;
       switch (own) {
@@ -103,10 +103,13 @@ class FindingRows {
   void AddHealth(EntityId gpu, size_t index) {
     for (size_t watch = 0; index < findings_.health.size() && watch < kHealthWatchCount; ++watch) {
       const HealthVerdict& verdict = findings_.health[index].watches[watch];
-      AddRow(gpu,
-             {{"health_error_code", HealthCodeName(verdict.code)},
-              {"health_watch", std::string(kHealthWatchNames[watch])}},
-             slots_.Health(index, watch));
+      Labels labels = {{"health_error_code", HealthCodeName(verdict.code)},
+                       {"health_watch", std::string(kHealthWatchNames[watch])}};
+      if (input_.options.version->has_health_kinds) {
+        labels["health_error_category"] = HealthCategoryName(verdict);
+        labels["health_error_severity"] = HealthSeverityName(verdict);
+      }
+      AddRow(gpu, labels, slots_.Health(index, watch));
     }
   }
 

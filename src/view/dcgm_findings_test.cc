@@ -179,6 +179,28 @@ TEST(DcgmFindings, ShowElevenVerdictsOfEachGpuForAnySelection) {
   EXPECT_EQ(node.Lines(/*stale=*/true), "");
 }
 
+TEST(DcgmFindings, HaveTheKindOfAHealthErrorSince483) {
+  FoundNode node(1, 0, "DCGM_EXP_GPU_HEALTH_STATUS,gauge,h\n");
+  node.options.version = FindDcgmExporterVersion("4.8.3");
+  GpuHealth& health = node.grid.findings.health.emplace_back();
+  health.is_known = true;
+  health.watches[7] = {.result = 10, .code = 10, .severity = 1, .category = 9};
+  health.watches[9] = {.result = 20, .code = 118, .severity = -1, .category = 17};
+  const auto has = [lines = node.Lines()](const std::string& labels) {
+    return lines.find(labels) != std::string::npos;
+  };
+  EXPECT_TRUE(
+      has("health_error_category=\"HARDWARE_THERMAL\",health_error_code=\"DCGM_FR_CLOCK_"
+          "THROTTLE_THERMAL\",health_error_severity=\"MONITOR\",health_watch=\"THERMAL\""));
+  EXPECT_TRUE(
+      has("health_error_category=\"NONE\",health_error_code=\"DCGM_FR_OK\","
+          "health_error_severity=\"NONE\",health_watch=\"PCIE\""));
+  EXPECT_TRUE(
+      has("health_error_category=\"UNKNOWN\",health_error_code=\"DCGM_FR_SRAM_THRESHOLD\","
+          "health_error_severity=\"UNKNOWN\",health_watch=\"DRIVER\""))
+      << "the library does not tell it";
+}
+
 TEST(DcgmFindings, NameTheStateOfEachPathToAPeer) {
   FoundNode node(8, 0, "DCGM_EXP_P2P_STATUS,gauge,p\n");
   node.grid.findings.peers.resize(64);

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "exposition/number.h"
+#include "fields/base_units.h"
 #include "fields/field_ids.h"
 #include "sample/columns.h"
 #include "view/dcgm_findings.h"
@@ -71,6 +72,7 @@ class DcgmRows {
 
   void Add() {
     plan_.CountCellsIn(input_.grid);
+    const size_t first_family = plan_.family_count();
     SelectedRows selected = SelectRows(input_.options.selections, topology_);
     AddGroup(std::nullopt, selected.devices);
     AddDcgmFindings(
@@ -82,6 +84,9 @@ class DcgmRows {
     AddGroup(PartKind::kNvLink, selected.links);
     AddGroup(PartKind::kCpu, selected.cpus);
     AddGroup(PartKind::kCpuCore, selected.cores);
+    if (input_.options.version->is_sorted) {
+      plan_.SortFamilies(first_family);
+    }
   }
 
  private:
@@ -89,6 +94,8 @@ class DcgmRows {
   struct Row {
     EntityId entity;
     uint32_t block = 0;
+    // The same with the id of the compute instance, for metrics that are read on one.
+    std::optional<uint32_t> compute_block;
     std::vector<Label> labels;
     RowOwner owner;
   };
@@ -123,7 +130,7 @@ class DcgmRows {
   }
 
   void AddDeviceRows(EntityId entity, std::vector<Row>& rows, const Attributes& more = {}) {
-    Row row{.entity = entity, .labels = FixedLabels(entity), .owner = {}};
+    Row row{.entity = entity, .compute_block = {}, .labels = FixedLabels(entity), .owner = {}};
     Attributes fields = LabelFields(entity);
     fields.insert(more.begin(), more.end());
     for (auto& [name, value] : owners_.WithPodLabels(std::move(fields), entity)) {
@@ -135,7 +142,7 @@ class DcgmRows {
   // Only links of GPUs have owners: the owners of the GPU.  Other parts have none.
   void AddPartRows(EntityId entity, std::vector<Row>& rows) {
     const Part& part = topology_.PartAt(entity);
-    Row row{.entity = entity, .labels = PartLabels(part), .owner = {}};
+    Row row{.entity = entity, .compute_block = {}, .labels = PartLabels(part), .owner = {}};
     Attributes fields = PartLabelFields(entity);
     if (part.gpu) {
       fields = owners_.WithPodLabels(std::move(fields), GpuColumn(*part.gpu));
@@ -161,7 +168,26 @@ class DcgmRows {
 
   void AddRow(Row row, std::vector<Row>& rows) {
     row.block = Block(row.labels, row.owner.attributes);
+    if (const std::optional<Label> id = ComputeInstanceOf(row.entity)) {
+      std::vector<Label> labels = row.labels;
+      const auto gpu_instance = std::ranges::find(labels, "GPU_I_ID", &Label::name);
+      labels.insert(gpu_instance + 1, *id);
+      row.compute_block = Block(std::move(labels), row.owner.attributes);
+    }
     rows.push_back(std::move(row));
+  }
+
+  // A row of an instance with several compute instances is about all of them, so it names none.
+  std::optional<Label> ComputeInstanceOf(EntityId entity) const {
+    const GpuInstance* instance =
+        input_.options.version->has_compute_instance_ids && entity.index < topology_.entities.size()
+            ? topology_.InstanceOf(entity)
+            : nullptr;
+    if (instance == nullptr || instance->compute_instances.size() != 1) {
+      return std::nullopt;
+    }
+    return Label{"GPU_CI_ID",
+                 std::to_string(instance->compute_instances.front().compute_instance_id)};
   }
 
   void AddMetric(const Counter& metric, const std::vector<Row>& rows) {
@@ -173,7 +199,7 @@ class DcgmRows {
                        .help = metric.help,
                        .type = metric.type,
                        .unit = "",
-                       .format = NumberFormat::kDcgm});
+                       .format = input_.options.version->numbers});
     for (const Row& row : rows) {
       if (!Has(row, metric.field->id)) {
         continue;
@@ -183,9 +209,17 @@ class DcgmRows {
         continue;
       }
       const size_t cell = input_.grid.CellIndex(*field, row.entity);
-      plan_.AddSeries(metric.field->id == field_ids::kXid ? XidBlock(row, cell) : row.block,
-                      NumberSource::Cell(cell));
+      plan_.AddSeries(BlockFor(metric, row, cell), NumberSource::Cell(cell));
     }
+  }
+
+  uint32_t BlockFor(const Counter& metric, const Row& row, size_t cell) {
+    if (metric.field->id == field_ids::kXid) {
+      return XidBlock(row, cell);
+    }
+    return metric.field->level == FieldLevel::kComputeInstance
+               ? row.compute_block.value_or(row.block)
+               : row.block;
   }
 
   static bool Has(const Row& row, uint16_t field_id) {
@@ -196,9 +230,14 @@ class DcgmRows {
   // The number of one pod's processes on the device; never the number of the device itself.
   void AddPodValue(uint16_t field_id, const Row& row) {
     const Owner& pod = *row.owner.pod;
-    const PodSlotKey key{field_id, row.entity.index, pod.pod_namespace, pod.pod};
+    const BaseUnit* unit = BaseUnitOf(field_id);  // The slots are in the old units.
+    const PodSlotKey key{unit != nullptr ? unit->old_id : field_id, row.entity.index,
+                         pod.pod_namespace, pod.pod};
     if (input_.pod_slots != nullptr && input_.pod_slots->contains(key)) {
-      plan_.AddSeries(row.block, NumberSource::Slot(input_.pod_slots->at(key)));
+      const double scale =
+          unit == nullptr ? 1.0
+                          : static_cast<double>(unit->factor) / static_cast<double>(unit->divisor);
+      plan_.AddSeries(row.block, NumberSource::Slot(input_.pod_slots->at(key)), scale);
     } else {
       plan_.CountUnknownPodValue();
     }
@@ -353,7 +392,8 @@ class DcgmRows {
     for (const auto& [name, value] : attributes) {
       labels.push_back({name, value});
     }
-    return plan_.AddLabels(RenderLabels(labels));
+    return plan_.AddLabels(RenderLabels(labels),
+                           input_.options.version->is_sorted ? SortKeyOf(labels) : std::string());
   }
 
   // XID rows have their code again, as text.

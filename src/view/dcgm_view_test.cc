@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "exposition/text.h"
 #include "tests/node_fixture.h"
 #include "tests/strict_parser.h"
@@ -332,6 +333,43 @@ TEST(DcgmView, ShowsTheDevicesThatAreSelected) {
     }
     EXPECT_EQ(shown, row.columns) << row.gpus;
   }
+}
+
+// Of 4.8.3 and 4.8.4: order, numbers, and the compute instance.
+TEST(DcgmView, IsLikeTheReleaseOfDcgmExporter) {
+  auto topology = std::make_shared<Topology>(*MakeTopology(1, 1));
+  topology->instances[0].compute_instances = {{.compute_instance_id = 2, .mig_uuid = ""}};
+  Node node(topology,
+            "DCGM_FI_DEV_GPU_UTIL,gauge,u\nDCGM_FI_DEV_FB_USED,gauge,m\n"
+            "DCGM_FI_DEV_MEM_COPY_UTIL,gauge,c\n");
+  node.Set(203, 1, Value::OfInt64(1'500'000));
+  node.Set(204, 1, Value::OfDouble(0.25));
+  node.Set(252, 1, Value::OfInt64(7));
+  const auto page = [&](std::string_view version) {
+    node.options.version = FindDcgmExporterVersion(version);
+    std::string short_lines;
+    const std::string whole = node.Page();
+    for (const std::string_view line : Split(whole, '\n')) {
+      if (!line.empty() && !line.starts_with('#')) {
+        const size_t instance = line.find(",GPU_I_ID");
+        short_lines += std::string(line.substr(0, line.find('{'))) +
+                       std::string(line.substr(instance, line.find(",hostname") - instance)) +
+                       std::string(line.substr(line.rfind(' '))) + "\n";
+      }
+    }
+    return short_lines;
+  };
+  EXPECT_EQ(page("4.8.2"),
+            "DCGM_FI_DEV_GPU_UTIL,GPU_I_ID=\"7\" 1500000\n"
+            "DCGM_FI_DEV_MEM_COPY_UTIL,GPU_I_ID=\"7\" 0.250000\n"
+            "DCGM_FI_DEV_FB_USED,GPU_I_ID=\"7\" 7\n");
+  EXPECT_EQ(page("4.8.3"),
+            "DCGM_FI_DEV_FB_USED,GPU_I_ID=\"7\" 7\n"
+            "DCGM_FI_DEV_GPU_UTIL,GPU_I_ID=\"7\" 1.5e+06\n"
+            "DCGM_FI_DEV_MEM_COPY_UTIL,GPU_I_ID=\"7\" 0.25\n");
+  EXPECT_TRUE(page("4.8.4").starts_with("DCGM_FI_DEV_FB_USED,GPU_I_ID=\"7\",GPU_CI_ID=\"2\" 7\n"));
+  topology->instances[0].compute_instances.push_back({.compute_instance_id = 3, .mig_uuid = ""});
+  EXPECT_EQ(page("4.8.4"), page("4.8.3")) << "the row belongs to both compute instances";
 }
 
 TEST(DcgmView, AddsNothingForFieldsThatTheGridLacks) {

@@ -1,6 +1,7 @@
 #include "view/health_codes.h"
 
 #include <array>
+#include <span>
 #include <string_view>
 
 namespace podgpu {
@@ -142,7 +143,45 @@ constexpr std::array<std::string_view, 132> kHealthCodes = {
     "ERROR_SENTINEL",
 };
 
+// DCGM_ERROR_* and DCGM_FR_EC_* of dcgm_errors.h, by number.
+constexpr std::array<std::string_view, 7> kSeverities = {"NONE",   "MONITOR", "ISOLATE", "UNKNOWN",
+                                                         "TRIAGE", "CONFIG",  "RESET"};
+constexpr std::array<std::string_view, 17> kCategories = {"NONE",
+                                                          "PERF_THRESHOLD",
+                                                          "PERF_VIOLATION",
+                                                          "SOFTWARE_CONFIG",
+                                                          "SOFTWARE_LIBRARY",
+                                                          "SOFTWARE_XID",
+                                                          "SOFTWARE_CUDA",
+                                                          "SOFTWARE_EUD",
+                                                          "SOFTWARE_OTHER",
+                                                          "HARDWARE_THERMAL",
+                                                          "HARDWARE_MEMORY",
+                                                          "HARDWARE_NVLINK",
+                                                          "HARDWARE_NVSWITCH",
+                                                          "HARDWARE_PCIE",
+                                                          "HARDWARE_POWER",
+                                                          "HARDWARE_OTHER",
+                                                          "INTERNAL_OTHER"};
+
+std::string NameIn(std::span<const std::string_view> names, const HealthVerdict& verdict,
+                   int32_t number) {
+  if (verdict.code == 0) {
+    return "NONE";
+  }
+  const bool is_known = number >= 0 && static_cast<size_t>(number) < names.size();
+  return is_known ? std::string(names[static_cast<size_t>(number)]) : "UNKNOWN";
+}
+
 }  // namespace
+
+std::string HealthCategoryName(const HealthVerdict& verdict) {
+  return NameIn(kCategories, verdict, verdict.category);
+}
+
+std::string HealthSeverityName(const HealthVerdict& verdict) {
+  return NameIn(kSeverities, verdict, verdict.severity);
+}
 
 std::string HealthCodeName(uint32_t code) {
   const std::string prefix = "DCGM_FR_";

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "fields/base_units.h"
 #include "fields/field_ids.h"
 
 namespace podgpu {
@@ -15,14 +16,17 @@ constexpr LabelNames kOldNames = {"uuid", "pod_name", "pod_namespace", "containe
 // Label names of podgpu's own that a pod label must not replace; LabelNames has the ones that
 // depend on options.
 constexpr std::string_view kReservedNames =
-    " gpu pci_bus_id device modelName GPU_I_PROFILE GPU_I_ID nvlink nvswitch gpu_uuid model_name "
+    " gpu pci_bus_id device modelName GPU_I_PROFILE GPU_I_ID nvlink nvswitch gpu_uuid "
+    "model_name "
     "pod_uid vgpu hpc_job err_code err_msg dra_claim_name dra_claim_namespace dra_driver_name "
     "dra_pool_name dra_device_name dra_mig_profile dra_mig_device_uuid ";
 
 }  // namespace
 
 bool IsPerPodField(uint16_t field_id) {
-  return field_id == field_ids::kGpuUtilization || field_id == field_ids::kMemoryUsed;
+  const BaseUnit* unit = BaseUnitOf(field_id);
+  const uint16_t id = unit != nullptr ? unit->old_id : field_id;
+  return id == field_ids::kGpuUtilization || id == field_ids::kMemoryUsed;
 }
 
 RowOwners::RowOwners(const ViewInput& input)
@@ -149,6 +153,7 @@ const std::vector<std::string>& RowOwners::JobsOf(EntityId device) const {
 
 bool RowOwners::IsReserved(const std::string& name) const {
   return name == names_.uuid || name == names_.pod || name == names_.pod_namespace ||
+         (input_.options.version->has_compute_instance_ids && name == "GPU_CI_ID") ||
          name == names_.container || name == "hostname" || name == input_.options.hostname_label ||
          kReservedNames.find(" " + name + " ") != std::string_view::npos;
 }

@@ -246,6 +246,26 @@ TEST(VirtualGpus, EachPodHasItsOwnNumberIfItIsKnown) {
   EXPECT_EQ(node.unknown, 1U);
 }
 
+TEST(VirtualGpus, TheNumberOfAPodIsInTheUnitOfTheName) {
+  const struct {
+    const char* csv;
+    uint16_t old_field;
+    const char* end;
+  } rows[] = {{"DCGM_FI_DEV_FB_USED_BYTES,gauge,f\n", kUsedMemory, "vgpu=\"0\"} 2147483648"},
+              {"DCGM_FI_DEV_GPU_UTIL_RATIO,gauge,u\n", kUtilisation, "vgpu=\"0\"} 20.480000"}};
+  for (const auto& row : rows) {
+    SharedNode node(row.csv);
+    node.Give("a", kWhole + "::0");
+    node.Give("b", kWhole + "::1");
+    node.slots = PodSlots{{{row.old_field, 0, "ns", "a"}, 0}};
+    node.slot_values = {Value::OfInt64(2'048)};
+    const std::vector<std::string> found = node.Rows();
+    ASSERT_GT(found.size(), 1U);
+    EXPECT_TRUE(found[1].ends_with(row.end)) << found[1];
+    EXPECT_EQ(node.unknown, 1U);
+  }
+}
+
 TEST(VirtualGpus, ADeviceWithoutPodsHasItsRowInBothKindsOfField) {
   SharedNode node("DCGM_FI_DEV_GPU_TEMP,gauge,t\nDCGM_FI_DEV_GPU_UTIL,gauge,u\n");
   const std::vector<std::string> rows = node.Rows();

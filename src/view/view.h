@@ -21,6 +21,7 @@
 #include "sample/grid.h"
 #include "topology/selection.h"
 #include "topology/topology.h"
+#include "view/dcgm_exporter_version.h"
 #include "view/family_doc.h"
 
 namespace podgpu {
@@ -34,8 +35,10 @@ inline constexpr std::array<std::string_view, 5> kViewNames = {"dcgm", "core", "
                                                                "self"};
 
 struct ViewOptions {
-  std::string hostname;                     // Empty: no hostname label.
-  std::string hostname_label = "Hostname";  // Or "hostname" (main branch since 2026-05-12).
+  std::string hostname;  // Empty: no hostname label.
+  // The release of dcgm-exporter that the DCGM view is like; points to a static row.
+  const DcgmExporterVersion* version = DcgmExporterVersions().data();
+  std::string hostname_label = "Hostname";  // As `version` says, or a flag of its own.
   bool use_old_namespace = false;  // True: labels uuid, pod_name, pod_namespace, container_name.
   bool replace_blanks_in_model_name = false;
   bool kubernetes = false;      // -k: DCGM rows have their owner, if there is exactly one.

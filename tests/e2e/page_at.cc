@@ -27,6 +27,7 @@
 #include "exporter/exporter.h"
 #include "exporter/routes.h"
 #include "fields/counters_csv.h"
+#include "fields/metric_patterns.h"
 #include "kube/api_mirror.h"
 #include "kube/kubelet_client.h"
 #include "sample/columns.h"
@@ -84,10 +85,10 @@ Environment EnvironmentOf(const std::string& directory) {
 NodeCommand CommandOf(std::vector<std::string> flags, const Environment& environment) {
   flags.insert(flags.begin(), "--metrics-views=dcgm,native");
   NodeCommand command = ValueOrDie(ParseFlags(flags, environment));
-  const std::string csv = command.counters.path.empty()
-                              ? std::string(DefaultCountersCsv())
-                              : ValueOrDie(SystemFiles().Read(command.counters.path));
-  command.exporter.counters = ValueOrDie(ParseCounters(csv, "counters")).counters;
+  // Without a path the built-in list counts, also where this machine has a file of that name.
+  const SystemFiles files(command.counters.path.empty() ? "/nowhere" : "");
+  CountersFile list(command.counters.path, files, command.counters.release);
+  command.exporter.counters = Select(ValueOrDie(list.Load()), command.patterns).counters;
   command.exporter.view.hostname = HostnameLabelValue(command, environment, "gpu-node-0");
   command.exporter.view.kubernetes = true;
   return command;

@@ -53,6 +53,7 @@ std::map<std::string, std::string> ExpectedPaths() {
   std::map<std::string, std::string> paths = {
       {"/etc/dcgm-exporter/1.x-compatibility-metrics.csv", "file"},
       {"/etc/dcgm-exporter/dcp-metrics-included.csv", "file"},
+      {"/etc/dcgm-exporter/default-counters-4.9.csv", "file"},
       {"/etc/dcgm-exporter/default-counters.csv", "file"},
       {"/etc/debian_version", "file"},
       {"/etc/nsswitch.conf", "file"},

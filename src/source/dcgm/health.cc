@@ -114,10 +114,25 @@ Status DcgmHealth::ReadHealth(abi::dcgmHandle_t handle, Grid& grid) {
     const std::optional<size_t> watch = WatchOf(incident.system);
     const std::optional<size_t> gpu = IndexOf(topology, incident.entityInfo.entityId);
     if (watch && gpu && incident.entityInfo.entityGroupId == abi::DCGM_FE_GPU) {
-      health[*gpu].watches[*watch] = {incident.health, incident.error.code};
+      health[*gpu].watches[*watch] = VerdictOf(incident);
     }
   }
   return absl::OkStatus();
+}
+
+// The library's own table tells the kind of an error. For a code that it does not know, as of a
+// newer engine, it returns the number of the severity "unknown" as category too (dcgm_errors.c).
+HealthVerdict DcgmHealth::VerdictOf(const abi::dcgmIncidentInfo_t& incident) const {
+  HealthVerdict verdict{.result = incident.health, .code = incident.error.code};
+  if (library_.Has(abi::DcgmCapability::kErrorKinds)) {
+    verdict.severity = library_.api.dcgmErrorGetPriorityByCode(verdict.code);
+    verdict.category = library_.api.dcgmErrorGetCategoryByCode(verdict.code);
+    if (verdict.severity == abi::DCGM_ERROR_UNKNOWN &&
+        verdict.category == abi::DCGM_ERROR_UNKNOWN) {
+      verdict.category = -1;
+    }
+  }
+  return verdict;
 }
 
 // Watches the GPUs of `topology` that are not lost, unless they are watched already.

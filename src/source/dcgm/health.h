@@ -44,6 +44,7 @@ class DcgmHealth {
   };
 
   Status ReadHealth(abi::dcgmHandle_t handle, Grid& grid);
+  HealthVerdict VerdictOf(const abi::dcgmIncidentInfo_t& incident) const;
   Status ReadPeers(abi::dcgmHandle_t handle, Grid& grid);
   Status Watch(abi::dcgmHandle_t handle, const Topology& topology);
   Status Check(abi::dcgmHandle_t handle, Answer& answer);

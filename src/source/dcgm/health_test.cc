@@ -69,14 +69,22 @@ TEST(DcgmHealth, UsesTheLastIncidentOfEachGpuAndSystem) {
               {abi::DCGM_FE_GPU, 0});
   const std::vector<GpuHealth>& health = node.Read().health;
   ASSERT_EQ(health.size(), 2U);
-  EXPECT_EQ(health[1].watches[kThermal], (HealthVerdict{20, 40}));
-  EXPECT_EQ(health[0].watches[kHealthWatchCount - 1], (HealthVerdict{20, 101}));
+  EXPECT_EQ(health[1].watches[kThermal], (HealthVerdict{20, 40, 1, 9}));
+  EXPECT_EQ(health[0].watches[kHealthWatchCount - 1], (HealthVerdict{20, 101, 3, -1}))
+      << "the library does not know the code";
   size_t failing = 0;
   for (const GpuHealth& gpu : health) {
     failing += static_cast<size_t>(std::ranges::count_if(
         gpu.watches, [](const HealthVerdict& verdict) { return verdict.result != 0; }));
   }
   EXPECT_EQ(failing, 2U);
+}
+
+TEST(DcgmHealth, HasNoKindsWhereTheLibraryDoesNotTellThem) {
+  WatchedNode node;
+  node.dcgm.without = {abi::DcgmCapability::kErrorKinds};
+  node.Report(abi::DCGM_HEALTH_WATCH_THERMAL, 10, 40, {abi::DCGM_FE_GPU, 1});
+  EXPECT_EQ(node.Read().health[1].watches[kThermal], (HealthVerdict{10, 40, -1, -1}));
 }
 
 TEST(DcgmHealth, IsUnknownForALostGpuUntilItIsBack) {
@@ -96,7 +104,7 @@ TEST(DcgmHealth, IsCheckedForAGpuThatWasBoundAgain) {
   node.Read();
   node.Report(abi::DCGM_HEALTH_WATCH_THERMAL, 10, 40, {abi::DCGM_FE_GPU, 1});
   node.dcgm.ForgetEntity(abi::DCGM_FE_GPU, 1);
-  EXPECT_EQ(node.Read().health[1].watches[kThermal], (HealthVerdict{10, 40}));
+  EXPECT_EQ(node.Read().health[1].watches[kThermal], (HealthVerdict{10, 40, 1, 9}));
 }
 
 TEST(DcgmHealth, AFailureRemovesOnlyItsOwnRows) {

@@ -28,6 +28,16 @@ std::span<Value> CellsOf(const DcgmWatches& watches, FieldRow row, Grid& grid) {
              : grid.CellsOf(row).subspan(watches.first_column() - grid.ColumnsOf(row).first, count);
 }
 
+// Calls `use` with each row that has the field's values.
+template <typename Use>
+void ForEachRow(const WatchedField& field, const Use& use) {
+  for (const std::optional<FieldRow>& row : {field.row, field.base_row}) {
+    if (row) {
+      use(*row);
+    }
+  }
+}
+
 }  // namespace
 
 DcgmReader::DcgmReader(const abi::DcgmLibrary& library, bool is_embedded, DcgmEvents* events)
@@ -66,10 +76,12 @@ void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
   }
   for (size_t f = 0; f < watches.fields().size(); ++f) {
     const WatchedField& field = watches.fields()[f];
-    PODGPU_CHECK(grid.fields()[field.row.index]->id == field.id);
     const bool is_refused_somewhere = !watches.IsWatchedOnAllKinds(f);
     // It stays when the engine omits a requested value.
-    std::ranges::fill(CellsOf(watches, field.row, grid), Value::OfAbsence(Absence::kNoData));
+    PODGPU_CHECK(!field.row || grid.fields()[field.row->index]->id == field.id);
+    ForEachRow(field, [&](FieldRow row) {
+      std::ranges::fill(CellsOf(watches, row, grid), Value::OfAbsence(Absence::kNoData));
+    });
     if (is_refused_somewhere || !all_devices_are_watched) {
       SetReasons(watches, f, grid);
     }
@@ -87,9 +99,9 @@ void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
 void DcgmReader::SetReasons(const DcgmWatches& watches, size_t field, Grid& grid) const {
   for (size_t i = 0; i < watches.devices().size(); ++i) {
     if (const std::optional<Absence> reason = watches.RefusalOf(field, i)) {
-      grid.at(watches.fields()[field].row,
-              EntityId{static_cast<uint16_t>(watches.first_column() + i)}) =
-          Value::OfAbsence(*reason);
+      const EntityId column{static_cast<uint16_t>(watches.first_column() + i)};
+      ForEachRow(watches.fields()[field],
+                 [&](FieldRow row) { grid.at(row, column) = Value::OfAbsence(*reason); });
     }
   }
 }
@@ -150,7 +162,12 @@ void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw,
   } else if (is_dropped && (dropped_.empty() || dropped_.back() != index)) {
     dropped_.push_back(index);
   }
-  grid.at(watched.row, column) = value;
+  if (watched.row) {
+    grid.at(*watched.row, column) = value;
+  }
+  if (watched.base_row) {
+    grid.at(*watched.base_row, column) = InBaseUnit(*watched.base_unit, value);
+  }
 }
 
 }  // namespace podgpu

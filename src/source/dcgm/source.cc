@@ -109,6 +109,11 @@ StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
   if (!connection_.is_open()) {
     return absl::UnavailableError(connection_.engine_name() + " is not connected");
   }
+  const std::string version = DcgmVersionsIn(connection_.Describe()).engine;
+  watches_.SetEngineVersion(version);
+  for (WatchedPart& part : part_watches_) {
+    part.watches.SetEngineVersion(version);
+  }
   // When only links came or went, the watches of the GPUs stay.
   const bool only_parts =
       watches_.IsWatching(topology, fields, period) && watched_topology_.parts != topology.parts;

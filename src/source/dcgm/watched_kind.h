@@ -37,11 +37,15 @@ struct Watchable {
   }
 };
 
-// A requested field; refused when no device of any kind has it.
+// A field that the engine is asked for; refused when no device of any kind has it.  Its values are
+// those of one row of the grid or of two: its own, and that of the field in base units which this
+// library or engine does not know.
 struct WatchedField : Watchable {
   uint16_t id = 0;
-  FieldRow row;               // Row in the grid.
-  bool is_profiling = false;  // Watched separately.
+  std::optional<FieldRow> row;  // Its own.
+  std::optional<FieldRow> base_row;
+  const BaseUnit* base_unit = nullptr;  // Of `base_row`.
+  bool is_profiling = false;            // Watched separately.
   FieldDecoder decoder;
 };
 

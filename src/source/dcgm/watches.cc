@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/log.h"
+#include "base/text.h"
 #include "sample/columns.h"
 #include "source/dcgm/error.h"
 #include "source/dcgm/parts.h"
@@ -33,6 +34,20 @@ const Gpu* GpuAt(const Topology& topology, EntityId column) {
 std::string_view KindOf(const Topology& topology, EntityId column) {
   return column.index < topology.entities.size() ? std::string_view(topology.GpuOf(column).model)
                                                  : std::string_view();
+}
+
+// Returns whether `version` is before `release`, "4.7.0"; an unknown version is not.
+bool IsOlder(std::string_view version, std::string_view release) {
+  const std::vector<std::string_view> mine = Split(version, '.');
+  const std::vector<std::string_view> other = Split(release, '.');
+  for (size_t i = 0; i < std::min(mine.size(), other.size()); ++i) {
+    const std::optional<uint64_t> a = ParseDecimal(mine[i]);
+    const std::optional<uint64_t> b = ParseDecimal(other[i]);
+    if (!a || !b || *a != *b) {
+      return a && b && *a < *b;
+    }
+  }
+  return false;
 }
 
 // Returns whether the device was not there when it was to be added to its group.
@@ -83,14 +98,10 @@ bool DcgmWatches::IsWatching(const Topology& topology, const std::vector<const F
       mine.emplace_back(fields[row]->id, static_cast<uint16_t>(row));
     }
   }
-  const auto same_field = [](const WatchedField& watched, const auto& field) {
-    return watched.id == field.first && watched.row.index == field.second;
-  };
   const ColumnRange now = ColumnsIn(topology);
   const ColumnRange then = ColumnsIn(topology_);
-  bool same = period_ == period && profiled_at_start_ == profiles_ &&
-              std::ranges::equal(fields_, mine, same_field) && SameGpus(topology_, topology) &&
-              now.first == then.first && now.count == then.count;
+  bool same = period_ == period && profiled_at_start_ == profiles_ && asked_ == mine &&
+              SameGpus(topology_, topology) && now.first == then.first && now.count == then.count;
   for (size_t i = 0; part_ && same && i < now.count; ++i) {
     const EntityId column{static_cast<uint16_t>(now.first + i)};
     same = topology_.PartAt(column) == topology.PartAt(column);
@@ -142,26 +153,48 @@ ColumnRange DcgmWatches::ColumnsIn(const Topology& topology) const {
   return part_ ? topology.ColumnsOf(*part_) : ColumnRange{0, topology.entities.size()};
 }
 
+// The fields are in ascending order, so an old field comes before the one in base units.
 void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
-  for (size_t row = 0; row < fields.size(); ++row) {
-    const Field* field = fields[row];
-    if (!Covers(field->level)) {
+  asked_.clear();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const Field& field = *fields[i];
+    if (!Covers(field.level)) {
       continue;
     }
-    WatchedField& watched = fields_.emplace_back();
-    watched.id = field->id;
-    watched.row = FieldRow{static_cast<uint16_t>(row)};
-    const abi::dcgm_field_meta_t* meta = library_.api.DcgmFieldGetById(field->id);
-    const FieldLevel level = meta == nullptr ? FieldLevel::kConnectX : LevelOf(meta->entityLevel);
-    if (meta == nullptr || level == FieldLevel::kConnectX || !Covers(level)) {
-      watched.Refuse(Absence::kNotSupported);
-    } else if (!profiles_ && IsListedProfilingField(field->id)) {
-      watched.Refuse(Absence::kPaused);
-    } else {
-      watched.decoder = DecoderFor(*field, meta->fieldType);
-      watched.is_profiling = field->profiling || IsListedProfilingField(field->id);
+    const FieldRow row{static_cast<uint16_t>(i)};
+    asked_.emplace_back(field.id, row.index);
+    const BaseUnit* unit = BaseUnitOf(field.id);
+    if (unit == nullptr || KnowsBaseUnit(field)) {
+      Request(field).row = row;
+      continue;
     }
+    const auto old = std::ranges::find(fields_, unit->old_id, &WatchedField::id);
+    WatchedField& watched = old != fields_.end() ? *old : Request(*FindField(unit->old_id));
+    watched.base_row = row;
+    watched.base_unit = unit;
   }
+}
+
+WatchedField& DcgmWatches::Request(const Field& field) {
+  WatchedField& watched = fields_.emplace_back();
+  watched.id = field.id;
+  const abi::dcgm_field_meta_t* meta = library_.api.DcgmFieldGetById(field.id);
+  const FieldLevel level = meta == nullptr ? FieldLevel::kConnectX : LevelOf(meta->entityLevel);
+  if (meta == nullptr || level == FieldLevel::kConnectX || !Covers(level)) {
+    watched.Refuse(Absence::kNotSupported);
+  } else if (!profiles_ && IsListedProfilingField(field.id)) {
+    watched.Refuse(Absence::kPaused);
+  } else {
+    watched.decoder = DecoderFor(field, meta->fieldType);
+    watched.is_profiling = field.profiling || IsListedProfilingField(field.id);
+  }
+  return watched;
+}
+
+// An engine refuses a whole watch for one field that it does not know, so it is not asked.
+bool DcgmWatches::KnowsBaseUnit(const Field& field) const {
+  return library_.api.DcgmFieldGetById(field.id) != nullptr &&
+         !IsOlder(engine_version_, field.since);
 }
 
 dcgmGroupEntityPair_t DcgmWatches::EntityAt(const Topology& topology, EntityId column) const {

@@ -48,6 +48,8 @@ class DcgmWatches {
 
   // Turns profiling fields on or off for the next Start; when off, they are refused as kPaused.
   void SetProfiling(bool is_on) { profiles_ = is_on; }
+  // Tells the version of the engine, "4.6.0", for the next Start; empty: it is not known.
+  void SetEngineVersion(std::string version) { engine_version_ = std::move(version); }
 
   // Replaces all watches.  After a failure nothing is watched.
   StatusOr<WatchResult> Start(abi::dcgmHandle_t handle, const Topology& topology,
@@ -84,7 +86,7 @@ class DcgmWatches {
   bool IsWatching(const Topology& topology, const std::vector<const Field*>& fields,
                   std::chrono::microseconds period) const;
 
-  // The fields and columns of the last Start that this object covers, in their order.
+  // What the engine is asked for, and the columns of the last Start that this object covers.
   const std::vector<WatchedField>& fields() const { return fields_; }
   const std::vector<WatchedDevice>& devices() const { return devices_; }
   // Returns why the field is not watched on the device (both are indices); nothing when it is
@@ -111,6 +113,10 @@ class DcgmWatches {
   };
 
   void SortOutFields(const std::vector<const Field*>& fields);
+  // Adds `field` to those that the engine is asked for.
+  WatchedField& Request(const Field& field);
+  // Returns whether both the library and the engine know the field in base units.
+  bool KnowsBaseUnit(const Field& field) const;
   abi::dcgmGroupEntityPair_t EntityAt(const Topology& topology, EntityId column) const;
   // Returns a GPU of the kind that is not lost; it is asked which profiling fields the kind
   // supports.
@@ -126,10 +132,12 @@ class DcgmWatches {
   const Clock& clock_;
   const std::optional<PartKind> part_;  // Absent: GPUs and instances.
   bool profiles_ = true;
+  std::string engine_version_;
   bool profiled_at_start_ = true;
   DcgmNames names_;
   std::chrono::microseconds period_{};
   Topology topology_;
+  std::vector<std::pair<uint16_t, uint16_t>> asked_;  // Id and row of each field of the last Start.
   std::vector<WatchedField> fields_;
   std::vector<WatchedDevice> devices_;
   size_t first_column_ = 0;

@@ -75,7 +75,8 @@ TEST(DcgmWatch, AcceptsExactlyTheLevelsOfGpus) {
   Node node(1);
   std::vector<uint16_t> ids;
   for (const Field& field : Catalogue()) {
-    if (field.type != FieldType::kNone && !field.profiling) {
+    // An engine of 4.6.0 does not know fields in base units (base_units_test.cc).
+    if (field.type != FieldType::kNone && !field.profiling && BaseUnitOf(field.id) == nullptr) {
       ids.push_back(field.id);
     }
   }

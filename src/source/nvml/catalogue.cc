@@ -181,6 +181,13 @@ int ArgumentAt(const RecipeRow& row, int place) {
 }  // namespace
 
 std::optional<NvmlRecipe> NvmlRecipeOf(const Field& field) {
+  if (const BaseUnit* unit = BaseUnitOf(field.id)) {
+    std::optional<NvmlRecipe> recipe = NvmlRecipeOf(*FindField(unit->old_id));
+    if (recipe) {
+      recipe->unit = unit;
+    }
+    return recipe;
+  }
   const auto* row = std::ranges::lower_bound(kRows, field.id, {}, &RecipeRow::last);
   if (row != std::end(kRows) && row->first <= field.id) {
     return NvmlRecipe{row->call, static_cast<uint16_t>(ArgumentAt(*row, field.id - row->first)),

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "fields/base_units.h"
 #include "fields/field.h"
 
 namespace podgpu {
@@ -89,6 +90,8 @@ struct NvmlRecipe {
   NvmlCall call = NvmlCall::kFieldValue;
   uint16_t argument = 0;
   bool is_slow = false;  // Changes rarely or is expensive: read every 10 s.
+  // The recipe gives the old field of this row, from which the field follows; null: the field.
+  const BaseUnit* unit = nullptr;
 };
 
 // Returns nothing when NVML cannot give the field.

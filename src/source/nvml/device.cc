@@ -96,10 +96,12 @@ NvmlPlan MakeNvmlPlan(const std::vector<const Field*>& fields) {
     if (!recipe) {
       continue;
     }
+    // The limits are those of the number that NVML gives.
+    const Field& given = recipe->unit != nullptr ? *FindField(recipe->unit->old_id) : *fields[i];
     NvmlPlan::Column column{.row = {static_cast<uint16_t>(i)},
                             .recipe = *recipe,
-                            .lowest = DecoderFor(*fields[i], 0).lowest,
-                            .highest = HighestOf(*fields[i])};
+                            .lowest = DecoderFor(given, 0).lowest,
+                            .highest = HighestOf(given)};
     if (NeedsGpm(*recipe)) {
       column.first = plan.metrics.size();
       plan.metrics.push_back(recipe->argument);

@@ -126,7 +126,10 @@ void NvmlCells::CopyColumn(Grid& grid, const NvmlSlot& slot, EntityId entity,
       continue;
     }
     cell = slot.device->CellOf(*column, instance);
-    if (plan_.columns[*column].recipe.call == NvmlCall::kXid) {
+    const NvmlRecipe& recipe = plan_.columns[*column].recipe;
+    if (recipe.unit != nullptr) {
+      cell = InBaseUnit(*recipe.unit, cell);
+    } else if (recipe.call == NvmlCall::kXid) {
       cell = history_.LastXid(slot, events_, grid.read_at_wall);
     } else if (cell.kind() == Value::Kind::kText) {
       cell = Value::OfText(grid.InternText(slot.device->TextOf(*column, instance)), cell.age_ms());

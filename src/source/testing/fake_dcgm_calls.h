@@ -62,6 +62,9 @@ struct FakeDcgmFindings : FakeDcgmCalls {
                                      abi::dcgmHealthSystems_t systems);
   static abi::dcgmReturn_t HealthCheck(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                        void* response);
+  // As the vendor's for the codes that tests use, and for codes that it does not know.
+  static int SeverityOf(uint32_t code);
+  static int CategoryOf(uint32_t code);
   static abi::dcgmReturn_t Paths(abi::dcgmHandle_t handle, abi::dcgmNvLinkP2PStatus_v1* status);
 };
 

@@ -78,6 +78,14 @@ dcgmReturn_t Fill(const std::vector<dcgmIncidentInfo_t>& incidents, uint32_t ver
 
 }  // namespace
 
+// Codes that the tests use: 4 (uncorrectable memory errors) and 10 and 40 (heat).
+int FakeDcgmFindings::SeverityOf(uint32_t code) {
+  return code == 4 ? 2 : code == 10 || code == 40 ? 1 : DCGM_ERROR_UNKNOWN;
+}
+int FakeDcgmFindings::CategoryOf(uint32_t code) {
+  return code == 4 ? 10 : code == 10 || code == 40 ? 9 : DCGM_ERROR_UNKNOWN;
+}
+
 dcgmReturn_t FakeDcgmFindings::HealthCheck(dcgmHandle_t, dcgmGpuGrp_t group, void* response) {
   const bool is_3 = Current()->generation == DcgmGeneration::k3;
   const size_t size = is_3 ? sizeof(dcgmHealthResponse_v4) : sizeof(dcgmHealthResponse_v5);

@@ -465,7 +465,9 @@ DcgmLibrary FakeDcgm::Library() const {
                  .dcgmGetCpuHierarchy = F::Cpus,
                  .dcgmGetValuesSince_v2 = FakeDcgmFindings::Since,
                  .dcgmHealthSet = FakeDcgmFindings::HealthSet,
-                 .dcgmHealthCheck = FakeDcgmFindings::HealthCheck};
+                 .dcgmHealthCheck = FakeDcgmFindings::HealthCheck,
+                 .dcgmErrorGetPriorityByCode = FakeDcgmFindings::SeverityOf,
+                 .dcgmErrorGetCategoryByCode = FakeDcgmFindings::CategoryOf};
   return library;
 }
 
