@@ -136,9 +136,9 @@ template <DeviceSelection DeviceSelections::*member>
 Status SetSelection(NodeCommand& command, std::string_view value) {
   const StatusOr<DeviceSelection> selection = ParseDeviceSelection(value);
   if (!selection.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("%s. It must be f, g, i, g+i, or g or i with ids, such as g:0,2-3",
-                        selection.status().message()));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s. It must be f, g, i, g+i, or g or i with ids, such as g:0,2-3 or g:0+i:7",
+        selection.status().message()));
   }
   command.exporter.view.selections.*member = *selection;
   return absl::OkStatus();
@@ -354,6 +354,31 @@ Status TakeIdle(NodeCommand& command, std::string_view flag, std::string_view wh
   return absl::OkStatus();
 }
 
+Status TakeKeepLimit(NodeCommand& command, std::string_view flag, std::string_view value) {
+  if (value.starts_with('-')) {
+    return absl::InvalidArgumentError("must be 0 or more");
+  }
+  return TakeIdle(command, flag,
+                  "has no effect: podgpu asks DCGM to keep three samples of a field, and XIDs for "
+                  "ten minutes, because it counts each once. Remove it");
+}
+
+// Dcgm-exporter starts with the default when a timeout is zero, negative or no duration.
+Status TakeTimeout(NodeCommand& command, std::string_view flag, std::string_view value,
+                   milliseconds& timeout) {
+  const std::optional<std::chrono::nanoseconds> wanted = ParseGoDuration(value);
+  const auto whole = std::chrono::ceil<milliseconds>(wanted.value_or(milliseconds(0)));
+  if (whole <= milliseconds(0) || whole > milliseconds(kLongestIntervalMs)) {
+    command.idle_flags.push_back(absl::StrFormat(
+        "%s=%s has no effect: it is no duration above 0 and up to one hour, such as 10s. %d "
+        "seconds apply; correct or remove it",
+        flag, Quoted(value), std::chrono::floor<std::chrono::seconds>(timeout).count()));
+    return absl::OkStatus();
+  }
+  timeout = whole;
+  return absl::OkStatus();
+}
+
 template <std::vector<std::string> MetricPatterns::*member>
 Status SetPatterns(NodeCommand& command, std::string_view value) {
   std::vector<std::string>& patterns = command.patterns.*member;
@@ -504,8 +529,9 @@ constexpr Flag kFields[] = {
 constexpr Flag kDevices[] = {
     {"devices", "d", "DCGM_EXPORTER_DEVICES_STR", FlagKind::kString, "f",
      "GPUs and MIG instances on DCGM rows: f (instances, or the GPU if it has none), g (GPUs), i "
-     "(instances), g+i (both); g:0,2-4 by GPU id, i:7 by DCGM's entity id. NVLinks of GPUs are "
-     "shown with f, g and g+i.",
+     "(instances), g+i (both); g:0,2-4 by GPU id, i:7 by DCGM's entity id, g:0+i:7. NVLinks of "
+     "GPUs "
+     "are shown with f, g and g+i.",
      SetSelection<&DeviceSelections::gpus>},
     {"switch-devices", "s", "DCGM_EXPORTER_OTHER_DEVICES_STR", FlagKind::kString, "f",
      "NVSwitches on DCGM rows: f (with their links), g or g:0,2-4 (without), i (none), g+i (as f).",
@@ -660,9 +686,9 @@ constexpr Flag kSource[] = {
      SetSource},
     {"remote-hostengine-info", "r", "DCGM_REMOTE_HOSTENGINE_INFO", FlagKind::kString,
      kDefaultEngine,
-     "Use the DCGM host engine at this address (host:port, or unix:///path, which is faster) "
-     "instead of an embedded one. Setting it at all selects the remote engine. Without libdcgm, "
-     "which has its client, NVML is read in its place, with state degraded.",
+     "Use the DCGM host engine at this address (host:port; unix:///path, which is faster; or "
+     "vsock://CID:port) instead of an embedded one. Setting it at all selects the remote engine. "
+     "Without libdcgm, which has its client, NVML is read in its place, with state degraded.",
      [](NodeCommand& command, std::string_view value) {
        command.source.address = std::string(value.empty() ? kDefaultEngine : value);
        return absl::OkStatus();
@@ -703,6 +729,18 @@ constexpr Flag kWeb[] = {
      [](NodeCommand& command, std::string_view value) {
        command.exporter.http.web_config_file = std::string(value);
        return absl::OkStatus();
+     }},
+    {"web-read-timeout", "", "DCGM_EXPORTER_WEB_READ_TIMEOUT", FlagKind::kString, "10s",
+     "Time for a whole request to arrive; the connection is closed after it.",
+     [](NodeCommand& command, std::string_view value) {
+       return TakeTimeout(command, "--web-read-timeout", value,
+                          command.exporter.http.request_timeout);
+     }},
+    {"web-write-timeout", "", "DCGM_EXPORTER_WEB_WRITE_TIMEOUT", FlagKind::kString, "30s",
+     "Time for a whole answer to leave; the connection is closed after it.",
+     [](NodeCommand& command, std::string_view value) {
+       return TakeTimeout(command, "--web-write-timeout", value,
+                          command.exporter.http.response_timeout);
      }},
     {"web-systemd-socket", "", "DCGM_EXPORTER_SYSTEMD_SOCKET", FlagKind::kBool, "false",
      "Serve the socket that systemd hands over instead of --address.",
@@ -760,6 +798,36 @@ constexpr Flag kCompatibility[] = {
     {"gpu-bind-unbind-poll-interval", "", "DCGM_EXPORTER_GPU_BIND_UNBIND_POLL_INTERVAL",
      FlagKind::kString, "1s", "Accepted: see above.",
      [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+    {"watch-max-keep-age", "", "DCGM_EXPORTER_WATCH_MAX_KEEP_AGE", FlagKind::kDuration, "10m",
+     "Accepted without effect: podgpu asks DCGM to keep three samples of a field, and XIDs for ten "
+     "minutes.",
+     [](NodeCommand& command, std::string_view value) {
+       return TakeKeepLimit(command, "--watch-max-keep-age", value);
+     }},
+    {"watch-max-keep-samples", "", "DCGM_EXPORTER_WATCH_MAX_KEEP_SAMPLES", FlagKind::kInt, "0",
+     "Accepted without effect: see above.",
+     [](NodeCommand& command, std::string_view value) {
+       return TakeKeepLimit(command, "--watch-max-keep-samples", value);
+     }},
+    {"max-concurrent-scrapes", "", "DCGM_EXPORTER_MAX_CONCURRENT_SCRAPES", FlagKind::kInt, "16",
+     "Accepted without effect: a scrape gets a copy of a finished page and starts no reading.",
+     [](NodeCommand& command, std::string_view value) {
+       if (IntOf(value) <= 0) {
+         return Status(absl::InvalidArgumentError("must be 1 or more"));
+       }
+       return TakeIdle(command, "--max-concurrent-scrapes",
+                       "has no effect: a scrape gets a copy of a finished page and starts no "
+                       "reading, so none is refused. Remove it");
+     }},
+    {"enable-exporter-metrics", "", "DCGM_EXPORTER_ENABLE_EXPORTER_METRICS", FlagKind::kBool,
+     "false", "Accepted without effect: podgpu_* and process_* are always served; there is no Go.",
+     [](NodeCommand& command, std::string_view value) {
+       return BoolOf(value)
+                  ? TakeIdle(command, "--enable-exporter-metrics",
+                             "has no effect: podgpu_* and process_* are always served, and podgpu "
+                             "has no Go runtime for go_* and promhttp_*. Remove it")
+                  : absl::OkStatus();
+     }},
     {"fake-gpus", "", "DCGM_EXPORTER_USE_FAKE_GPUS", FlagKind::kBool, "false",
      "Accepted without effect: podgpu-sim is the simulated node.",
      [](NodeCommand& command, std::string_view value) {

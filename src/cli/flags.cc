@@ -213,6 +213,7 @@ void TakeVersion(NodeCommand& command) {
   ViewOptions& view = command.exporter.view;
   view.hostname_label = command.hostname_label.value_or(std::string(view.version->hostname_label));
   command.counters.release = view.version->lists;
+  command.patterns.release = view.version->lists;
 }
 
 }  // namespace

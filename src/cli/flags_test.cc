@@ -349,13 +349,14 @@ TEST(Flags, RefuseInvalidValuesInOneLine) {
        "--stale-after: \"5\" is not a duration such as 5s or 1m30s. See podgpu --help"},
       {{"-d", "f:1"},
        "--devices: \"f:1\" is refused: no range can be specified with the flex option 'f'. "
-       "It must be f, g, i, g+i, or g or i with ids, such as g:0,2-3"},
+       "It must be f, g, i, g+i, or g or i with ids, such as g:0,2-3 or g:0+i:7"},
       {{"-s", "x"},
        "--switch-devices: \"x\" is refused: the only valid options preceding ':<range>' are 'g' or "
-       "'i', but found \"x\". It must be f, g, i, g+i, or g or i with ids, such as g:0,2-3"},
+       "'i', but found \"x\". It must be f, g, i, g+i, or g or i with ids, such as g:0,2-3 or "
+       "g:0+i:7"},
       {{"--cpu-devices=g:1-2-3"},
        "--cpu-devices: \"g:1-2-3\" is refused: range can only be '<number>-<number>', but found "
-       "\"1-2-3\". It must be f, g, i, g+i, or g or i with ids, such as g:0,2-3"},
+       "\"1-2-3\". It must be f, g, i, g+i, or g or i with ids, such as g:0,2-3 or g:0+i:7"},
       {{"-m", "gpu"},
        "--configmap-data: \"gpu\" is refused: must be NAMESPACE:NAME of a ConfigMap, or none"},
       {{"--stale-after=1ms"}, "--stale-after: \"1ms\" is refused: must be 100ms or more"},

@@ -36,25 +36,35 @@ std::string PromqlOf(std::string_view query, std::string_view matchers = "") {
   return promql.ok() ? *promql : std::string(promql.status().message());
 }
 
-std::string Both(const std::string& selector) {
-  return "100 * avg(max by (UUID) (DCGM_FI_PROF_SM_ACTIVE{" + selector +
-         "})) or avg(max by (UUID) (DCGM_FI_DEV_GPU_UTIL{" + selector + "}))";
+// The query with the series of each family that match one of `selectors`.  Families have the names
+// of dcgm-exporter up to 4.8.4 and of 4.9.
+std::string Activity(const std::vector<std::string>& selectors) {
+  const auto of = [&](const std::string& factor, const std::string& name) {
+    std::string all;
+    for (const std::string& selector : selectors) {
+      all += (all.empty() ? "" : " or ") + factor + "{__name__" + name +
+             (selector.empty() ? "" : ",") + selector + "}";
+    }
+    return all;
+  };
+  return "100 * avg(max by (UUID) (" +
+         of("", R"(=~"DCGM_FI_PROF_SM_ACTIVE|DCGM_FI_PROF_SM_UTIL_RATIO")") +
+         ")) or avg(max by (UUID) (" + of("", R"(="DCGM_FI_DEV_GPU_UTIL")") + " or " +
+         of("100 * ", R"(="DCGM_FI_DEV_GPU_UTIL_RATIO")") + "))";
 }
+
+std::string Single(const std::string& selector) { return Activity({selector}); }
 
 // A group is found by both spellings of the label.
 std::string Group(const std::string& names) {
-  const auto of = [&](const std::string& family) {
-    return "(max by (UUID) (" + family + "{Hostname=~" + names + "} or " + family + "{hostname=~" +
-           names + "}))";
-  };
-  return "100 * avg" + of("DCGM_FI_PROF_SM_ACTIVE") + " or avg" + of("DCGM_FI_DEV_GPU_UTIL");
+  return Activity({"Hostname=~" + names, "hostname=~" + names});
 }
 
 TEST(HistoryQuery, SelectsOneGpuTheNodesOfAGroupOrAll) {
-  EXPECT_EQ(PromqlOf(""), Both(""));
-  EXPECT_EQ(PromqlOf("", "job=\"gpu\""), Both("job=\"gpu\""));
+  EXPECT_EQ(PromqlOf(""), Single(""));
+  EXPECT_EQ(PromqlOf("", "job=\"gpu\""), Single("job=\"gpu\""));
   EXPECT_EQ(PromqlOf("node=gpu-node-2&gpu=3", "job=\"gpu\""),
-            Both("UUID=\"GPU-gpu-node-2\",job=\"gpu\""));
+            Single("UUID=\"GPU-gpu-node-2\",job=\"gpu\""));
   EXPECT_EQ(PromqlOf("group=pool&value=a"), Group(R"("gpu-node-2|gpu-node\\.1")"))
       << "without cpu-node, which reports no GPUs";
   EXPECT_EQ(PromqlOf("value=r1&group=r%61ck"), Group("\"gpu-node-2\""));
@@ -67,6 +77,17 @@ TEST(HistoryQuery, NamesWhatDoesNotExist) {
   EXPECT_EQ(PromqlOf("group=pool&value=b"), "no node has the label \"pool\"=\"b\"");
 }
 
+TEST(HistoryQuery, IsRefusedWhereItIsTooLongForAUrl) {
+  ClusterFacts facts = FactsOfTwoNodes();
+  auto report = std::make_shared<NodeReport>(*facts.fleet->nodes[0].report);
+  report->gpus[0].uuid = std::string(size_t{200} << 10, 'x');
+  auto fleet = std::make_shared<Fleet>(*facts.fleet);
+  fleet->nodes[0].report = report;
+  facts.fleet = fleet;
+  const HistoryQuery query{.node = "gpu-node.1", .gpu = 3, .label = {}, .value = {}};
+  EXPECT_EQ(HistoryPromql(query, facts, "").status().code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST(HistoryQuery, QuotesNamesForPromql) {
   ClusterFacts facts = FactsOfTwoNodes();
   auto fleet = std::make_shared<Fleet>(*facts.fleet);
@@ -75,7 +96,7 @@ TEST(HistoryQuery, QuotesNamesForPromql) {
   fleet->nodes[0].report = report;
   facts.fleet = fleet;
   const HistoryQuery query{.node = "gpu-node.1", .gpu = 3, .label = {}, .value = {}};
-  EXPECT_EQ(HistoryPromql(query, facts, "").value(), Both(R"(UUID="a\"} or b\\ ")"));
+  EXPECT_EQ(HistoryPromql(query, facts, "").value(), Single(R"(UUID="a\"} or b\\ ")"));
 }
 
 TEST(HistoryQuery, IsTheSameTextForEqualQueries) {

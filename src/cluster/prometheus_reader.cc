@@ -15,18 +15,21 @@ namespace {
 
 constexpr std::string_view kQueryPath = "/api/v1/query?query=";
 
-// The computation of a measure from the families of dcgm-exporter.
+// The computation of a measure from the families of dcgm-exporter: by their names up to 4.8.4, and
+// for nodes without those by the names of 4.9.
 struct MeasureQuery {
   std::string_view text;  // PromQL; $NAME$ stands for `max by (...) (NAME{...})`.
   double most;            // Larger values are wrong and ignored.
   bool of_instances;      // GPUs in MIG mode have it for each instance.
 };
 constexpr MeasureQuery kMeasureQueries[] = {
-    {"$DCGM_FI_DEV_MEM_COPY_UTIL$", 100, false},
-    {"$DCGM_FI_PROF_SM_ACTIVE$", 1, true},
-    {"$DCGM_FI_PROF_PIPE_TENSOR_ACTIVE$", 1, true},
+    {"$DCGM_FI_DEV_MEM_COPY_UTIL$ or 100 * $DCGM_FI_DEV_MEMORY_UTIL_RATIO$", 100, false},
+    {"$DCGM_FI_PROF_SM_ACTIVE$ or $DCGM_FI_PROF_SM_UTIL_RATIO$", 1, true},
+    {"$DCGM_FI_PROF_PIPE_TENSOR_ACTIVE$ or $DCGM_FI_PROF_TENSOR_UTIL_RATIO$", 1, true},
     {"$DCGM_FI_DEV_FB_USED$ / ($DCGM_FI_DEV_FB_USED$ + $DCGM_FI_DEV_FB_FREE$ + "
-     "($DCGM_FI_DEV_FB_RESERVED$ or 0 * $DCGM_FI_DEV_FB_USED$))",
+     "($DCGM_FI_DEV_FB_RESERVED$ or 0 * $DCGM_FI_DEV_FB_USED$)) or "
+     "$DCGM_FI_DEV_FB_USED_BYTES$ / ($DCGM_FI_DEV_FB_USED_BYTES$ + $DCGM_FI_DEV_FB_FREE_BYTES$ + "
+     "($DCGM_FI_DEV_FB_RESERVED_BYTES$ or 0 * $DCGM_FI_DEV_FB_USED_BYTES$))",
      1, true},
 };
 static_assert(std::size(kMeasureQueries) == kInUseMeasureCount);

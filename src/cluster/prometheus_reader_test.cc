@@ -101,7 +101,9 @@ TEST(PrometheusUrl, IsAnAddressWithAPath) {
 TEST(PrometheusQuery, AsksForEachGpuOnce) {
   EXPECT_EQ(PrometheusQuery(InUseMeasure::kMemoryCopy, "cluster=\"west\""),
             "max by (UUID, uuid, GPU_I_ID, instance, gpu, namespace, pod, exported_namespace, "
-            "exported_pod) (DCGM_FI_DEV_MEM_COPY_UTIL{cluster=\"west\"})");
+            "exported_pod) (DCGM_FI_DEV_MEM_COPY_UTIL{cluster=\"west\"}) or 100 * max by (UUID, "
+            "uuid, GPU_I_ID, instance, gpu, namespace, pod, exported_namespace, exported_pod) "
+            "(DCGM_FI_DEV_MEMORY_UTIL_RATIO{cluster=\"west\"})");
 }
 
 // Zeros do not count; numbers with a decimal point count; values that are not numbers are not

@@ -145,7 +145,7 @@ StatusOr<Counters> CountersSource::Judge(const ConfigMapFacts& facts) {
     return absl::InvalidArgumentError(Named() +
                                       " has no key \"metrics\". Put the counters file under it");
   }
-  PODGPU_ASSIGN_OR_RETURN(Counters counters, ParseCounters(*facts.metrics, Named()));
+  PODGPU_ASSIGN_OR_RETURN(Counters counters, ParseList(*facts.metrics, Named(), options_.release));
   if (counters.counters.empty()) {
     return absl::InvalidArgumentError(Named() +
                                       " lists no metric under the key \"metrics\". Add a line");

@@ -26,7 +26,7 @@ namespace podgpu {
 
 struct CountersSourceOptions {
   std::string path;                         // Path in the form that CountersFile takes.
-  ListsOfRelease release = {};              // For CountersFile.
+  ListsOfRelease release = {};              // For built-in lists and their copies.
   std::optional<ConfigMapName> config_map;  // Nothing: the file alone.
   // API server address and credentials, or the reason they are missing.
   StatusOr<ApiServerOptions> server = absl::FailedPreconditionError("no API server is known");

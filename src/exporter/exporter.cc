@@ -132,11 +132,21 @@ std::unique_ptr<ApiRefresher> ApiRefresherOf(ApiCollection collection, bool want
 
 // Returns the field whose samples one of dcgm-exporter's own counters (DCGM_EXP_*) counts.
 std::optional<uint16_t> FieldBehind(const Counter& counter) {
-  if (counter.own == ExporterCounter::kXidErrors) {
-    return field_ids::kXid;
+  if (!counter.own) {
+    return std::nullopt;
   }
-  return counter.own == ExporterCounter::kClockEvents ? std::optional(field_ids::kClockReasons)
-                                                      : std::nullopt;
+  switch (*counter.own) {
+    case ExporterCounter::kXidErrors:
+    case ExporterCounter::kXidErrorsTotal:
+      return field_ids::kXid;
+    case ExporterCounter::kClockEvents:
+    case ExporterCounter::kClockEventsTotal:
+      return field_ids::kClockReasons;
+    case ExporterCounter::kHealth:
+    case ExporterCounter::kPeers:
+      break;
+  }
+  return std::nullopt;
 }
 
 // Returns the fields that a view needs besides those of the counters.
@@ -208,7 +218,9 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
 
 FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const FindingsAsked& windows) {
   FindingsAsked asked = windows;
-  if (std::ranges::count(counters, ExporterCounter::kClockEvents, &Counter::own) == 0) {
+  if (std::ranges::none_of(counters, [](const Counter& counter) {
+        return FieldBehind(counter) == field_ids::kClockReasons;
+      })) {
     asked.clock_window = milliseconds(0);
   }
   asked.health = std::ranges::count(counters, ExporterCounter::kHealth, &Counter::own) > 0;

@@ -1,5 +1,7 @@
 // The fields and findings that the source reads, depending on counters and views.
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -47,6 +49,21 @@ TEST(FieldsToRead, IncludeTheCountersAndTheNativeView) {
   EXPECT_GE(with_native.size(), NativeFieldIds().size());
   for (size_t i = 1; i < with_native.size(); ++i) {
     EXPECT_LT(with_native[i - 1]->id, with_native[i]->id);
+  }
+}
+
+TEST(FieldsToRead, IncludeWhatACounterOfEventsCounts) {
+  const FindingsAsked windows{std::chrono::minutes(5), std::chrono::minutes(5)};
+  for (const auto& [name, id] :
+       std::map<std::string, uint16_t>{{"DCGM_EXP_XID_ERRORS_COUNT", field_ids::kXid},
+                                       {"DCGM_EXP_XID_ERRORS_TOTAL", field_ids::kXid},
+                                       {"DCGM_EXP_CLOCK_EVENTS_COUNT", field_ids::kClockReasons},
+                                       {"DCGM_EXP_CLOCK_EVENTS_TOTAL", field_ids::kClockReasons}}) {
+    const std::vector<Counter> counters = ParseCounters(name + ",counter,x", "x").value().counters;
+    EXPECT_EQ(FieldsToRead(counters, {View::kDcgm}), std::vector{FindField(id)}) << name;
+    EXPECT_EQ(FindingsToRead(counters, windows).clock_window.count() > 0,
+              id == field_ids::kClockReasons)
+        << name;
   }
 }
 

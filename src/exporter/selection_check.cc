@@ -22,7 +22,7 @@ StatusOr<Topology> ListDevices(const SourceOpener& open) {
 SelectionCheck CheckSelection(const DeviceSelections& selections, const SourceOpener& open,
                               std::chrono::milliseconds patience, Clock& clock,
                               const ThreadTally& written_off) {
-  if (selections.gpus.all) {
+  if (!selections.gpus.has_list()) {
     return {};
   }
   const std::optional<StatusOr<Topology>> topology = CallWithin<StatusOr<Topology>>(

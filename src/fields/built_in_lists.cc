@@ -1,5 +1,8 @@
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
+#include "base/log.h"
 #include "base/status.h"
 #include "fields/counters_csv.h"
 
@@ -10,6 +13,7 @@ constexpr std::string_view kFolderOfLists = "/etc/dcgm-exporter/";
 static_assert(kDefaultCountersPath.starts_with(kFolderOfLists));
 constexpr std::string_view kDefaultList = kDefaultCountersPath.substr(kFolderOfLists.size());
 constexpr std::string_view kListOfGpuOperator = "dcp-metrics-included.csv";
+constexpr std::string_view kNvlinkBandwidth = "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL";
 
 const EmbeddedFile* ListNamed(std::string_view name) {
   const auto lists = CounterLists();
@@ -34,15 +38,28 @@ std::optional<BuiltInList> BuiltInListFor(std::string_view path, const ListsOfRe
   if (!path.starts_with(kFolderOfLists)) {
     return std::nullopt;
   }
-  std::string_view name = path.substr(kFolderOfLists.size());
-  if (!release.renamed_list.empty() && (name == kDefaultList || name == kListOfGpuOperator)) {
-    name = release.renamed_list;
-  }
-  const EmbeddedFile* list = ListNamed(name);
+  const std::string_view name = path.substr(kFolderOfLists.size());
+  const bool is_replaced =
+      !release.renamed_list.empty() && (name == kDefaultList || name == kListOfGpuOperator);
+  const EmbeddedFile* list = ListNamed(is_replaced ? release.renamed_list : name);
   if (list == nullptr) {
     return std::nullopt;
   }
-  return BuiltInList{BuiltInPath(name), list->bytes};
+  const bool is_of_operator = is_replaced && name == kListOfGpuOperator;
+  return BuiltInList{is_of_operator ? BuiltInPath(absl::StrCat(std::string(list->name),
+                                                               " in place of ", std::string(name)))
+                                    : BuiltInPath(list->name),
+                     list->bytes};
+}
+
+StatusOr<Counters> ParseBuiltIn(const BuiltInList& list, const ListsOfRelease& release) {
+  PODGPU_ASSIGN_OR_RETURN(Counters counters, ParseCounters(list.csv, list.path));
+  for (Counter& counter : counters.counters) {
+    if (counter.name == kNvlinkBandwidth) {
+      counter.type = release.nvlink_bandwidth_type;
+    }
+  }
+  return counters;
 }
 
 bool IsDefaultList(std::string_view path) {
@@ -54,12 +71,24 @@ bool IsDefaultList(std::string_view path) {
   return std::ranges::any_of(CounterLists(), names_one);
 }
 
-std::optional<std::string> PathOfCopied(std::string_view content) {
+StatusOr<Counters> ParseList(std::string_view content, std::string_view path,
+                             const ListsOfRelease& release) {
   const auto lists = CounterLists();
-  const auto found = std::ranges::find(lists, content, &EmbeddedFile::bytes);
-  return found == lists.end()
-             ? std::nullopt
-             : std::optional(std::string(kFolderOfLists) + std::string(found->name));
+  const auto copied = std::ranges::find(lists, content, &EmbeddedFile::bytes);
+  if (copied == lists.end()) {
+    return ParseCounters(content, path);
+  }
+  std::optional<BuiltInList> list =
+      BuiltInListFor(std::string(kFolderOfLists) + std::string(copied->name), release);
+  PODGPU_CHECK(list.has_value());  // Each of these lists has such a path.
+  if (list->csv == content) {
+    list->path = std::string(path);
+  } else {
+    Log(LogLevel::kInfo,
+        "the list of --dcgm-exporter-version takes the place of this copy of an older one",
+        {{"copy", std::string(path)}, {"list", list->path}});
+  }
+  return ParseBuiltIn(*list, release);
 }
 
 }  // namespace podgpu

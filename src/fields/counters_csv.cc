@@ -12,13 +12,13 @@
 namespace podgpu {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTypes = {"gauge", "counter", "histogram", "summary",
-                                                    "label"};
+constexpr std::array<std::string_view, 6> kTypes = {"gauge",     "counter", "untyped",
+                                                    "histogram", "summary", "label"};
 
 // In the order of ExporterCounter.
-constexpr std::array<std::string_view, 4> kExporterCounters = {
+constexpr std::array<std::string_view, 6> kExporterCounters = {
     "DCGM_EXP_XID_ERRORS_COUNT", "DCGM_EXP_CLOCK_EVENTS_COUNT", "DCGM_EXP_GPU_HEALTH_STATUS",
-    "DCGM_EXP_P2P_STATUS"};
+    "DCGM_EXP_P2P_STATUS",       "DCGM_EXP_XID_ERRORS_TOTAL",   "DCGM_EXP_CLOCK_EVENTS_TOTAL"};
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -63,8 +63,8 @@ std::string WrongColumnCount(size_t count) {
 
 std::string UnknownType(std::string_view type, std::string_view name) {
   return absl::StrFormat(
-      "unknown type %s of %s; types are gauge, counter, histogram, summary and label. Correct the "
-      "line",
+      "unknown type %s of %s; types are gauge, counter, untyped, histogram, summary and label. "
+      "Correct the line",
       Quoted(type), name);
 }
 
@@ -114,8 +114,8 @@ class Parser {
     if (own && (!is_type || counter.is_label())) {
       Warn(counter,
            absl::StrFormat("has the type %s, which a metrics page does not allow; it is shown as "
-                           "untyped. Change it to gauge",
-                           Quoted(type)));
+                           "untyped. Change it to %s",
+                           Quoted(type), name.ends_with("_TOTAL") ? "counter" : "gauge"));
       counter.type = "untyped";
     }
     Take(std::move(counter));

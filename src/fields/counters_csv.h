@@ -19,14 +19,22 @@
 namespace podgpu {
 
 // Metrics that dcgm-exporter computes itself (DCGM_EXP_*), in the order of its ids from 9001.
-enum class ExporterCounter : uint8_t { kXidErrors, kClockEvents, kHealth, kPeers };
+enum class ExporterCounter : uint8_t {
+  kXidErrors,
+  kClockEvents,
+  kHealth,
+  kPeers,
+  kXidErrorsTotal,
+  kClockEventsTotal,
+};
 
 // One accepted line.
 struct Counter {
   int line = 0;                  // Counted from 1.
   std::string name;              // Name in the file, which is also the name of the metric.
   const Field* field = nullptr;  // Null for DCGM_EXP_* counters.
-  std::string type;              // "gauge", "counter", "histogram", "summary", or "label".
+  std::string type;              // "gauge", "counter", "untyped", "histogram", "summary", or
+                                 // "label".
   std::string help;
   std::optional<ExporterCounter> own = std::nullopt;  // For DCGM_EXP_* counters.
   bool is_label() const { return type == "label"; }
@@ -59,7 +67,9 @@ struct ListsOfRelease {
   // Takes the place of the default list and of the GPU Operator's, which have the same fields under
   // older names; empty: none does.
   std::string_view renamed_list = {};
-  std::string_view nvlink_bandwidth_type = "counter";  // Of DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL.
+  // The type of DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL in built-in lists.
+  std::string_view nvlink_bandwidth_type = "counter";
+  bool operator==(const ListsOfRelease&) const = default;
 };
 
 // The list that takes the place of a file that does not exist.
@@ -75,8 +85,13 @@ std::optional<BuiltInList> BuiltInListFor(std::string_view path,
 // Returns whether `path`, as messages name it, is the default list of a release of dcgm-exporter.
 bool IsDefaultList(std::string_view path);
 
-// Returns the path of the built-in list of which `content` is a copy, as the chart and the
-// manifests mount one; nothing for any other content.
-std::optional<std::string> PathOfCopied(std::string_view content);
+// Parses that list, with what `release` changes in it.
+StatusOr<Counters> ParseBuiltIn(const BuiltInList& list, const ListsOfRelease& release);
+
+// Parses `content` as ParseCounters does.  A copy of a built-in list, as the chart and the
+// manifests mount one, counts as that list: where `release` has another list in its place, the
+// result is that one, with its path, and a line in the log says so.
+StatusOr<Counters> ParseList(std::string_view content, std::string_view path,
+                             const ListsOfRelease& release);
 
 }  // namespace podgpu

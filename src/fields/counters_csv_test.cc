@@ -35,6 +35,7 @@ TEST(CountersCsv, AcceptsEveryValidForm) {
            {"\"DCGM_FI_DEV_GPU_TEMP\",\"gauge\",\"a\r\nb\"\n# end", 1, "DCGM_FI_DEV_GPU_TEMP",
             "gauge", "a\nb"},
            {"dcgm_gpu_temp,summary,", 1, "dcgm_gpu_temp", "summary", ""},
+           {"dcgm_gpu_temp,untyped,", 1, "dcgm_gpu_temp", "untyped", ""},
            {"DCGM_FI_DEV_GPU_TEMP,histogram,\ttab kept\r", 1, "DCGM_FI_DEV_GPU_TEMP", "histogram",
             "\ttab kept"},
            {"DCGM_FI_UNKNOWN,gauge,# not a comment", 1, "DCGM_FI_UNKNOWN", "gauge",
@@ -70,7 +71,7 @@ TEST(CountersCsv, RefusesInvalidLinesWithOneCompleteMessage) {
       "columns, must be 3: field, type, help. Put a help text that contains a comma in quotation "
       "marks, directly after the comma";
   constexpr std::string_view kTypes =
-      "types are gauge, counter, histogram, summary and label. Correct the line";
+      "types are gauge, counter, untyped, histogram, summary and label. Correct the line";
   for (const Case& c : std::initializer_list<Case>{
            {"DCGM_FI_DEV_GPU_TMP,gauge,x",
             "counters.csv:1: unknown field \"DCGM_FI_DEV_GPU_TMP\"; nearest is "
@@ -102,8 +103,8 @@ TEST(CountersCsv, RefusesInvalidLinesWithOneCompleteMessage) {
             "counters.csv:1: unknown type \"Gauge\" of DCGM_FI_DEV_GPU_TEMP; @"},
            {"DCGM_FI_DEV_GPU_TEMP,gauge\t,x",
             "counters.csv:1: unknown type \"gauge \" of DCGM_FI_DEV_GPU_TEMP; @"},
-           {"DCGM_FI_DEV_GPU_TEMP,untyped,x",
-            "counters.csv:1: unknown type \"untyped\" of DCGM_FI_DEV_GPU_TEMP; @"},
+           {"DCGM_FI_DEV_GPU_TEMP,unknown,x",
+            "counters.csv:1: unknown type \"unknown\" of DCGM_FI_DEV_GPU_TEMP; @"},
            {"DCGM_FI_DEV_GPU_TEMP,,x",
             "counters.csv:1: unknown type \"\" of DCGM_FI_DEV_GPU_TEMP; @"},
            {"DCGM_FI_DEV_GPU_TEMP,gauge, \"x\"",
@@ -337,7 +338,7 @@ TEST(DefaultCounters, HaveValidCommentedOutLinesToo) {
     all_on += line;
   }
   const Counters parsed = MustParse(all_on);
-  EXPECT_EQ(parsed.counters.size(), 61U);  // It contains 1009 and 1010 twice.
+  EXPECT_EQ(parsed.counters.size(), 63U);  // It contains 1009 and 1010 twice.
 }
 
 }  // namespace

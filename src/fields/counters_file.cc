@@ -5,11 +5,6 @@
 #include "fields/csv_records.h"
 
 namespace podgpu {
-namespace {
-
-constexpr std::string_view kNvlinkBandwidth = "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL";
-
-}  // namespace
 
 CountersFile::CountersFile(std::string path, const Files& files, const ListsOfRelease& release)
     : path_(path.empty() ? std::string(kDefaultCountersPath) : std::move(path)),
@@ -54,30 +49,12 @@ CountersFile::Sight CountersFile::Look() const {
 StatusOr<Counters> CountersFile::Judge(Sight sight) {
   judged_ = std::move(sight);
   PODGPU_RETURN_IF_ERROR(judged_.status);
-  const std::optional<std::string> copied =
-      judged_.content ? PathOfCopied(*judged_.content) : std::nullopt;
-  if (judged_.content && !copied) {
-    return ParseCounters(*judged_.content, path_);
+  if (judged_.content) {
+    return ParseList(*judged_.content, path_, release_);
   }
-  std::optional<BuiltInList> list = BuiltInListFor(copied.value_or(path_), release_);
+  const std::optional<BuiltInList> list = BuiltInListFor(path_, release_);
   PODGPU_CHECK(list.has_value());  // Look() says so.
-  const bool is_replaced = copied && list->csv != *judged_.content;
-  if (copied && !is_replaced) {
-    list->path = path_;
-  }
-  PODGPU_ASSIGN_OR_RETURN(Counters counters, ParseCounters(list->csv, list->path));
-  if (is_replaced) {
-    counters.warnings.push_back(absl::StrFormat(
-        "%s is a copy of the default list of an older dcgm-exporter; %s takes its place, as "
-        "--dcgm-exporter-version says. To serve a list of your own, change the file",
-        path_, release_.renamed_list));
-  }
-  for (Counter& counter : counters.counters) {
-    if (counter.name == kNvlinkBandwidth) {
-      counter.type = release_.nvlink_bandwidth_type;
-    }
-  }
-  return counters;
+  return ParseBuiltIn(*list, release_);
 }
 
 }  // namespace podgpu

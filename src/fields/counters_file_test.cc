@@ -141,12 +141,16 @@ TEST(CountersFile, UsesTheDefaultListOfTheRelease) {
   disk.content = std::string(DefaultCountersCsv());
   const Counters copy = file.Load().value();
   EXPECT_EQ(copy.counters.front().name, "DCGM_FI_DEV_SM_CLOCK_HERTZ");
-  ASSERT_EQ(copy.warnings.size(), 1U);
-  EXPECT_TRUE(copy.warnings.front().starts_with(std::string(kDefaultCountersPath) + " is a copy"));
+  EXPECT_EQ(copy.path, missing.path);
+  EXPECT_TRUE(copy.warnings.empty()) << "the operator asked for it";
   disk.content = std::string(kTemp);
   EXPECT_EQ(file.Load().value().counters.size(), 1U) << "a list of one's own stays";
   disk.content = std::string(BuiltInListFor("/etc/dcgm-exporter/dcp-metrics-included.csv")->csv);
-  EXPECT_EQ(file.Load().value().counters.front().name, "DCGM_FI_DEV_SM_CLOCK_HERTZ");
+  const Counters of_operator = file.Load().value();
+  EXPECT_EQ(of_operator.counters.front().name, "DCGM_FI_DEV_SM_CLOCK_HERTZ");
+  EXPECT_EQ(of_operator.path,
+            "built-in counters (default-counters-4.9.csv in place of dcp-metrics-included.csv)");
+  EXPECT_FALSE(IsDefaultList(of_operator.path)) << "its profiling fields were asked for";
   disk.content =
       std::string(BuiltInListFor("/etc/dcgm-exporter/1.x-compatibility-metrics.csv")->csv);
   EXPECT_EQ(file.Load().value().counters.front().name, "dcgm_sm_clock") << "old by intention";

@@ -21,6 +21,10 @@ bool HasNumber(const Field& field) {
   return field.type == FieldType::kInt64 || field.type == FieldType::kDouble;
 }
 
+bool HasLine(const std::vector<Counter>& counters, std::string_view name) {
+  return std::ranges::find(counters, name, &Counter::name) != counters.end();
+}
+
 bool Lists(const std::vector<Counter>& counters, const Field& field) {
   return std::ranges::any_of(counters, [&](const Counter& counter) {
     return counter.field == &field && !counter.is_label();
@@ -40,18 +44,10 @@ std::string_view NameThatMatches(const Field& field, const std::vector<std::stri
   return oldest;
 }
 
-Counter MakeCounter(const Field& field, std::string_view name) {
-  const std::string unit = field.unit.empty() ? "" : absl::StrFormat(" (%s)", field.unit);
-  return {.name = std::string(name),
-          .field = &field,
-          .type = "untyped",
-          .help = absl::StrFormat("DCGM field %d%s.", field.id, unit)};
-}
-
 // Returns the line of that name in a built-in list, which has one for each renamed metric.
-Counter BuiltInLine(std::string_view name) {
+Counter BuiltInLine(std::string_view name, const ListsOfRelease& release) {
   for (const EmbeddedFile& list : CounterLists()) {
-    const StatusOr<Counters> parsed = ParseCounters(list.bytes, list.name);
+    const StatusOr<Counters> parsed = ParseBuiltIn({std::string(list.name), list.bytes}, release);
     PODGPU_CHECK(parsed.ok());
     const auto line = std::ranges::find(parsed->counters, name, &Counter::name);
     if (line != parsed->counters.end()) {
@@ -62,19 +58,29 @@ Counter BuiltInLine(std::string_view name) {
   return {};
 }
 
-void AddOtherNames(std::vector<Counter>& counters) {
+Counter MakeCounter(const Field& field, std::string_view name) {
+  const std::string unit = field.unit.empty() ? "" : absl::StrFormat(" (%s)", field.unit);
+  return {.name = std::string(name),
+          .field = &field,
+          .type = "untyped",
+          .help = absl::StrFormat("DCGM field %d%s.", field.id, unit)};
+}
+
+void AddOtherNames(std::vector<Counter>& counters, const ListsOfRelease& release) {
   const size_t count = counters.size();
   for (size_t i = 0; i < count; ++i) {
     const std::string_view other = OtherNameOf(counters[i].name);
-    if (!other.empty() && std::ranges::find(counters, other, &Counter::name) == counters.end()) {
-      counters.push_back(BuiltInLine(other));
+    if (!other.empty() && !HasLine(counters, other)) {
+      counters.push_back(BuiltInLine(other, release));
     }
   }
 }
 
-bool IsExcluded(const Counter& counter, const std::vector<std::string>& exclude) {
+bool IsExcluded(const Counter& counter, const std::vector<Counter>& all,
+                const std::vector<std::string>& exclude) {
   return MatchesAny(exclude, counter.name) ||
-         (counter.field != nullptr && MatchesAny(exclude, counter.field->name));
+         (counter.field != nullptr && MatchesAny(exclude, counter.field->name) &&
+          !HasLine(all, counter.field->name));
 }
 
 void WarnOfIdle(const MetricPatterns& patterns, Counters& counters) {
@@ -91,7 +97,7 @@ void WarnOfIdle(const MetricPatterns& patterns, Counters& counters) {
   }
   for (const std::string& pattern : patterns.exclude) {
     if (!std::ranges::any_of(counters.counters, [&](const Counter& counter) {
-          return IsExcluded(counter, {pattern});
+          return IsExcluded(counter, counters.counters, {pattern});
         })) {
       warn("--metrics-exclude", pattern);
     }
@@ -103,16 +109,19 @@ void WarnOfIdle(const MetricPatterns& patterns, Counters& counters) {
 Counters Select(Counters counters, const MetricPatterns& patterns) {
   for (const Field& field : Catalogue()) {
     const std::string_view name = NameThatMatches(field, patterns.include);
-    if (!name.empty() && !Lists(counters.counters, field)) {
+    const bool is_exact = std::ranges::find(patterns.include, name) != patterns.include.end();
+    if (!name.empty() &&
+        (is_exact ? !HasLine(counters.counters, name) : !Lists(counters.counters, field))) {
       counters.counters.push_back(MakeCounter(field, name));
     }
   }
   if (patterns.both_names) {
-    AddOtherNames(counters.counters);
+    AddOtherNames(counters.counters, patterns.release);
   }
   WarnOfIdle(patterns, counters);
+  const std::vector<Counter> all = counters.counters;
   std::erase_if(counters.counters,
-                [&](const Counter& counter) { return IsExcluded(counter, patterns.exclude); });
+                [&](const Counter& counter) { return IsExcluded(counter, all, patterns.exclude); });
   return counters;
 }
 

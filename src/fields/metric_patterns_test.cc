@@ -50,6 +50,37 @@ TEST(MetricPatterns, RemoveLinesByEitherName) {
   EXPECT_EQ(NamesAfter({{}, {"dcgm_*"}}), (Names{"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_SERIAL"}));
 }
 
+TEST(MetricPatterns, AddAnotherNameOfAListedFieldOnlyIfItIsNamed) {
+  EXPECT_EQ(NamesAfter({{"DCGM_FI_DEV_GPU_TEMP_CELSIUS"}, {"*SERIAL"}}),
+            (Names{"DCGM_FI_DEV_GPU_TEMP", "dcgm_sm_clock", "DCGM_FI_DEV_GPU_TEMP_CELSIUS"}));
+  EXPECT_EQ(NamesAfter({{"DCGM_FI_DEV_GPU_TEMP_C*"}, {"*SERIAL"}}),
+            (Names{"DCGM_FI_DEV_GPU_TEMP", "dcgm_sm_clock"}));
+}
+
+TEST(MetricPatterns, RemoveOneOfBothNames) {
+  const Counters list = ParseCounters("DCGM_FI_DEV_GPU_TEMP, gauge, t\n", "c.csv").value();
+  const auto left = [&](const std::string& excluded) {
+    Names names;
+    for (const Counter& counter : Select(list, {{}, {excluded}, true}).counters) {
+      names.push_back(counter.name);
+    }
+    return names;
+  };
+  EXPECT_EQ(left("DCGM_FI_DEV_GPU_TEMP_CELSIUS"), Names{"DCGM_FI_DEV_GPU_TEMP"});
+  EXPECT_EQ(left("DCGM_FI_DEV_GPU_TEMP"), Names{"DCGM_FI_DEV_GPU_TEMP_CELSIUS"});
+}
+
+TEST(MetricPatterns, GiveTheOtherNameTheTypeOfTheRelease) {
+  const Counters list =
+      ParseCounters("DCGM_FI_DEV_NVLINK_THROUGHPUT_BYTES_PER_SECOND, gauge, n\n", "c.csv").value();
+  for (const char* type : {"counter", "gauge"}) {
+    const Counters both = Select(list, {{}, {}, true, {.nvlink_bandwidth_type = type}});
+    ASSERT_EQ(both.counters.size(), 2U);
+    EXPECT_EQ(both.counters[1].name, "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL");
+    EXPECT_EQ(both.counters[1].type, type);
+  }
+}
+
 TEST(MetricPatterns, NeverAddTexts) {
   EXPECT_EQ(Select({}, {{"DCGM_FI_DEV_NAME"}, {}}).counters.size(), 0U);
 }

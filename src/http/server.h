@@ -97,7 +97,7 @@ struct HttpServerOptions {
   size_t probe_slots = 8;
   std::vector<std::string> probe_paths = {"/health", "/healthz", "/readyz"};
   std::chrono::milliseconds request_timeout{10'000};   // Limit for a whole request to arrive.
-  std::chrono::milliseconds response_timeout{10'000};  // Limit for a whole response to leave.
+  std::chrono::milliseconds response_timeout{30'000};  // Limit for a whole response to leave.
   // Limit for the time without a request. It is longer than two of the usual scrape intervals of a
   // minute, so that a client with TLS makes one handshake and not one for each scrape.
   std::chrono::milliseconds idle_timeout{150'000};

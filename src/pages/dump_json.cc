@@ -165,15 +165,29 @@ json::object RowOf(const DumpInput& input, const Counter& counter, EntityId colu
   return row;
 }
 
-// Returns the selection in the syntax of the command line.
-std::string SelectionText(const DeviceSelection& selection) {
-  constexpr std::string_view kKinds[] = {"f", "g", "i", "g+i"};
-  std::string text(kKinds[static_cast<size_t>(selection.kind)]);
+std::string IdText(const IdList& ids) {
+  std::string text;
   char separator = ':';
-  for (const IdRange& range : selection.ranges) {
+  for (const IdRange& range : ids.ranges) {
     absl::StrAppendFormat(&text, "%c%d-%d", std::exchange(separator, ','), range.first, range.last);
   }
   return text;
+}
+
+// Returns the selection in the syntax of the command line.
+std::string SelectionText(const DeviceSelection& selection) {
+  using Kind = DeviceSelection::Kind;
+  switch (selection.kind) {
+    case Kind::kFlexible:
+      return "f";
+    case Kind::kGpus:
+      return "g" + IdText(selection.gpus);
+    case Kind::kInstances:
+      return "i" + IdText(selection.instances);
+    case Kind::kGpusAndInstances:
+      break;
+  }
+  return "g" + IdText(selection.gpus) + "+i" + IdText(selection.instances);
 }
 
 json::array PartIds(const Topology& topology, PartKind kind) {

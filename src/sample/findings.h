@@ -21,7 +21,7 @@ namespace podgpu {
 // The requested findings.
 struct FindingsAsked {
   std::chrono::milliseconds xid_window{0};
-  std::chrono::milliseconds clock_window{0};  // 0: clock event reasons are not counted.
+  std::chrono::milliseconds clock_window{0};  // 0: clock event reasons are not counted at all.
   bool health = false;
   bool peers = false;
   bool operator==(const FindingsAsked&) const = default;
@@ -40,13 +40,16 @@ struct XidCount {
 // Reasons for reduced clocks: bits 0 to 8 of field 112.
 inline constexpr size_t kClockEventCount = 9;
 
-// The counts of one GPU, in windows that end at the reading.
+// The counts of one GPU, in windows that end at the reading where nothing else is said.
 struct GpuEventCounts {
   bool xids_known = false;  // False: no source listens for XIDs, so 0 means nothing.
   uint64_t xids = 0;        // Sum over all codes.
   bool clocks_known = false;
   uint64_t clock_samples = 0;
   std::array<uint64_t, kClockEventCount> clock_events{};  // Samples with this bit.
+  // How often this bit was set in a sample and not in the one before, since the source began to
+  // count; unlike the others, not in a window.
+  std::array<uint64_t, kClockEventCount> clock_event_totals{};
   bool operator==(const GpuEventCounts&) const = default;
 };
 

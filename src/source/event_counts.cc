@@ -62,7 +62,19 @@ void EventCounts::AddClocks(size_t gpu, int64_t reasons, int64_t stamp_us) {
   PODGPU_CHECK(gpu < columns_.size());
   Record& record = At(gpu);
   CountReasons(reasons, 1, record.counts);
+  CountNewReasons(record, reasons, stamp_us);
   DropClocks(record, record.clock_window.Push({stamp_us, reasons}));
+}
+
+// A reason that the first sample has may be old, so that sample counts nothing.
+void EventCounts::CountNewReasons(Record& record, int64_t reasons, int64_t stamp_us) const {
+  if (record.last_reasons && stamp_us >= started_us_.value_or(0)) {
+    const int64_t newly_set = reasons & ~*record.last_reasons;
+    for (size_t bit = 0; bit < kClockEventCount; ++bit) {
+      record.counts.clock_event_totals[bit] += static_cast<uint64_t>((newly_set >> bit) & 1);
+    }
+  }
+  record.last_reasons = reasons;
 }
 
 void EventCounts::ForgetXidWindow(size_t gpu) {

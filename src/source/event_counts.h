@@ -1,5 +1,6 @@
-// Counts events of GPUs: XIDs by code, since the start and in a window, and the reasons for reduced
-// clocks, in a window.
+// Counts events of GPUs, since the start and in a window: XIDs by code, and the reasons for reduced
+// clocks. In the window it counts the samples that have a reason, and since the start how often a
+// reason came.
 //
 // Independent of the vendor: a source adds each sample once and then calls Fill to write the counts
 // into the findings.  Times are the time stamps of the samples.  A GPU is identified by its UUID,
@@ -49,11 +50,13 @@ class EventCounts {
     std::vector<XidCount> xids;  // Ascending by code; `gpu` is not set.
     SampleWindow xid_window;
     SampleWindow clock_window;
+    std::optional<int64_t> last_reasons;  // Of the last sample; nothing: there was none.
     GpuEventCounts counts;
   };
 
   Record& At(size_t gpu) { return records_[columns_[gpu]]; }
   static XidCount* Find(Record& record, int64_t code);
+  void CountNewReasons(Record& record, int64_t reasons, int64_t stamp_us) const;
   static void DropXid(Record& record, const std::optional<SampleWindow::Sample>& sample);
   static void DropClocks(Record& record, const std::optional<SampleWindow::Sample>& sample);
   static void Expire(Record& record, WallTime now, const FindingsAsked& asked);

@@ -75,6 +75,31 @@ TEST(EventCounts, AddEachReasonOfASample) {
   EXPECT_EQ(gpu.clock_events, (std::array<uint64_t, 9>{0, 0, 1, 0, 0, 0, 0, 0, 0}));
 }
 
+TEST(EventCounts, CountAReasonInTotalWhenItComesAfterTheFirstSample) {
+  EventCounts counts;
+  counts.Follow(TwoGpus(), kStart);
+  const int64_t reasons[] = {0b101, 0b101, 0b110, 0b100, 0b110, 0b1'0000'0000, int64_t{1} << 9};
+  for (size_t i = 0; i < std::size(reasons); ++i) {
+    counts.AddClocks(0, reasons[i], kStartUs + static_cast<int64_t>(i) * kOneSecondUs);
+  }
+  const std::array<uint64_t, 9> expected = {0, 2, 0, 0, 0, 0, 0, 0, 1};
+  EXPECT_EQ(CountsAt(counts, kStart + seconds(7)).gpus[0].clock_event_totals, expected);
+  counts.ForgetClockWindow(0);
+  const GpuEventCounts later = CountsAt(counts, kStart + std::chrono::hours(1)).gpus[0];
+  EXPECT_EQ(later.clock_event_totals, expected);
+  EXPECT_EQ(later.clock_samples, 0U);
+}
+
+TEST(EventCounts, CountNoReasonInTotalThatCameBeforeTheStart) {
+  EventCounts counts;
+  counts.Follow(TwoGpus(), kStart);
+  counts.AddClocks(0, 0, kStartUs - 2);
+  counts.AddClocks(0, 1, kStartUs - 1);
+  counts.AddClocks(0, 3, kStartUs);
+  EXPECT_EQ(CountsAt(counts, kStart).gpus[0].clock_event_totals,
+            (std::array<uint64_t, 9>{0, 1, 0, 0, 0, 0, 0, 0, 0}));
+}
+
 TEST(EventCounts, CoverOnlyTheSamplesThatAWindowCanHold) {
   EventCounts counts;
   counts.Follow(TwoGpus(), kStart);

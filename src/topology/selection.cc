@@ -1,8 +1,10 @@
 #include "topology/selection.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -36,7 +38,7 @@ StatusOr<uint32_t> ParseNumber(std::string_view token) {
   return static_cast<uint32_t>(*number);
 }
 
-// Parses one item of a list: "3" or "2-4". "3-1" is an empty range, not an error.
+// Parses one item of a list: "3" or "2-4".
 Status ParseItem(std::string_view item, std::vector<IdRange>& ranges) {
   const std::vector<std::string_view> ends = Split(item, '-');
   if (ends.size() > 2) {
@@ -45,9 +47,11 @@ Status ParseItem(std::string_view item, std::vector<IdRange>& ranges) {
   }
   PODGPU_ASSIGN_OR_RETURN(const uint32_t first, ParseNumber(ends.front()));
   PODGPU_ASSIGN_OR_RETURN(const uint32_t last, ParseNumber(ends.back()));
-  if (first <= last) {
-    ranges.push_back({first, last});
+  if (first > last) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the range %s begins after its end", Quoted(item)));
   }
+  ranges.push_back({first, last});
   return absl::OkStatus();
 }
 
@@ -61,10 +65,43 @@ std::optional<Kind> KindOf(std::string_view letter) {
   if (letter == "i") {
     return Kind::kInstances;
   }
-  if (letter == "g+i") {
-    return Kind::kGpusAndInstances;
-  }
   return std::nullopt;
+}
+
+// A device string, or one term of a sum.
+struct Term {
+  Kind kind;
+  IdList ids;
+};
+
+StatusOr<Term> ParseTerm(std::string_view text) {
+  const std::vector<std::string_view> parts = Split(text, ':');
+  if (parts.size() > 2) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "Invalid ranged device option %s: there can only be one specified range", Quoted(text)));
+  }
+  const std::optional<Kind> kind = KindOf(parts[0]);
+  if (!kind) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the only valid options preceding ':<range>' are 'g' or 'i', but found %s",
+                        Quoted(parts[0])));
+  }
+  Term term{*kind, {parts.size() == 1, {}}};
+  if (!term.ids.all && *kind == Kind::kFlexible) {
+    return absl::InvalidArgumentError("no range can be specified with the flex option 'f'");
+  }
+  for (size_t i = 1; i < parts.size(); ++i) {
+    for (const std::string_view item : Split(parts[i], ',')) {
+      PODGPU_RETURN_IF_ERROR(ParseItem(item, term.ids.ranges));
+    }
+  }
+  return term;
+}
+
+DeviceSelection SelectionOf(Term term) {
+  DeviceSelection selection{.kind = term.kind, .gpus = {}, .instances = {}};
+  (term.kind == Kind::kInstances ? selection.instances : selection.gpus) = std::move(term.ids);
+  return selection;
 }
 
 EntityId IdAt(size_t index) { return EntityId{static_cast<uint16_t>(index)}; }
@@ -98,10 +135,9 @@ void AddFlexible(const Topology& topology, std::vector<EntityId>& entities) {
 
 // Adds the listed entities in list order. Like dcgm-exporter, selects nothing when one of them is
 // absent.
-SelectedEntities SelectListed(const DeviceSelection& selection, const Topology& topology,
-                              EntityKind kind) {
-  SelectedEntities selected;
-  for (const IdRange& range : selection.ranges) {
+void AddListed(const IdList& ids, const Topology& topology, EntityKind kind,
+               SelectedEntities& selected) {
+  for (const IdRange& range : ids.ranges) {
     for (uint32_t id = range.first;; ++id) {
       size_t column = 0;
       while (column < topology.entities.size() && !Has(topology, IdAt(column), kind, id)) {
@@ -109,9 +145,10 @@ SelectedEntities SelectListed(const DeviceSelection& selection, const Topology& 
       }
       if (column == topology.entities.size()) {
         const std::string_view what = kind == EntityKind::kGpu ? "GPU ID" : "GPU instance ID";
-        return {{},
-                absl::StrFormat("Not collecting GPU metrics; couldn't find requested %s '%d'", what,
-                                id)};
+        selected = {{},
+                    absl::StrFormat("Not collecting GPU metrics; couldn't find requested %s '%d'",
+                                    what, id)};
+        return;
       }
       const EntityId entity = IdAt(column);
       if (std::ranges::find(selected.entities, entity) == selected.entities.end()) {
@@ -122,7 +159,12 @@ SelectedEntities SelectListed(const DeviceSelection& selection, const Topology& 
       }
     }
   }
-  return selected;
+}
+
+bool IsListed(const IdList& ids, uint32_t id) {
+  return ids.all || std::ranges::any_of(ids.ranges, [&](const IdRange& range) {
+           return range.first <= id && id <= range.last;
+         });
 }
 
 // The words for switches or CPUs, and for their links or cores.
@@ -143,11 +185,11 @@ void AddColumns(ColumnRange columns, std::vector<EntityId>& ids) {
 
 // Adds the listed parts in list order, each once. When one of them is absent, adds a message and no
 // part.
-void AddListed(const DeviceSelection& selection, const Topology& topology, const PartWords& words,
-               std::vector<EntityId>& outer, std::vector<std::string>& missing) {
+void AddListedParts(const IdList& ids, const Topology& topology, const PartWords& words,
+                    std::vector<EntityId>& outer, std::vector<std::string>& missing) {
   std::vector<EntityId> all;
   AddColumns(topology.ColumnsOf(words.kind), all);
-  for (const IdRange& range : selection.ranges) {
+  for (const IdRange& range : ids.ranges) {
     for (uint32_t id = range.first;; ++id) {
       const auto found = std::ranges::find_if(
           all, [&](EntityId column) { return topology.PartAt(column).id == id; });
@@ -169,75 +211,76 @@ void AddListed(const DeviceSelection& selection, const Topology& topology, const
   }
 }
 
-// Adds the switches or CPUs; with `f` and "g+i" also their links or cores.
+// Adds the links of the switches `outer`, or the cores of the CPUs.
+void AddInner(const IdList& ids, const Topology& topology, const PartWords& words,
+              const std::vector<EntityId>& outer, std::vector<EntityId>& inner) {
+  std::vector<EntityId> all;
+  AddColumns(topology.ColumnsOf(words.inner), all);
+  std::ranges::copy_if(all, std::back_inserter(inner), [&](EntityId column) {
+    const Part& part = topology.PartAt(column);
+    const bool is_shown = std::ranges::any_of(
+        outer, [&](EntityId parent) { return topology.PartAt(parent).id == part.parent; });
+    return !part.gpu && is_shown && IsListed(ids, part.id);
+  });
+}
+
+// Adds the switches or CPUs; with `f` and a sum also their links or cores.
 void SelectParts(const DeviceSelection& selection, const Topology& topology, const PartWords& words,
                  std::vector<EntityId>& outer, std::vector<EntityId>& inner,
                  std::vector<std::string>& missing) {
   if (selection.kind == Kind::kInstances) {
     return;
   }
-  if (!selection.all) {
-    AddListed(selection, topology, words, outer, missing);
-    return;
+  if (selection.gpus.all) {
+    AddColumns(topology.ColumnsOf(words.kind), outer);
+  } else {
+    AddListedParts(selection.gpus, topology, words, outer, missing);
   }
-  AddColumns(topology.ColumnsOf(words.kind), outer);
   if (selection.kind != Kind::kGpus) {
-    AddColumns(topology.ColumnsOf(words.inner), inner);
+    AddInner(selection.instances, topology, words, outer, inner);
   }
-}
-
-bool IsListed(const DeviceSelection& selection, uint32_t id) {
-  return selection.all || std::ranges::any_of(selection.ranges, [&](const IdRange& range) {
-           return range.first <= id && id <= range.last;
-         });
 }
 
 }  // namespace
 
+// A plus sign may also stand before a number, so only "+g", "+i" and "+f" begin a second term.
 StatusOr<DeviceSelection> ParseDeviceSelection(std::string_view text) {
-  const std::vector<std::string_view> parts = Split(text, ':');
-  if (parts.size() > 2) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "Invalid ranged device option %s: there can only be one specified range", Quoted(text)));
+  const size_t plus = std::min({text.find("+g"), text.find("+i"), text.find("+f")});
+  PODGPU_ASSIGN_OR_RETURN(Term first, ParseTerm(text.substr(0, plus)));
+  if (plus == std::string_view::npos) {
+    return SelectionOf(std::move(first));
   }
-  const std::optional<Kind> kind = KindOf(parts[0]);
-  if (!kind) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("the only valid options preceding ':<range>' are 'g' or 'i', but found %s",
-                        Quoted(parts[0])));
+  PODGPU_ASSIGN_OR_RETURN(Term second, ParseTerm(text.substr(plus + 1)));
+  if (first.kind == Kind::kFlexible || second.kind == Kind::kFlexible) {
+    return absl::InvalidArgumentError("the flex option 'f' cannot be part of a sum");
   }
-  DeviceSelection selection;
-  selection.kind = *kind;
-  selection.all = parts.size() == 1;
-  if (selection.all) {
-    return selection;
+  if (first.kind == second.kind) {
+    return absl::InvalidArgumentError("a sum must have one part 'g' and one part 'i'");
   }
-  if (*kind == Kind::kFlexible) {
-    return absl::InvalidArgumentError("no range can be specified with the flex option 'f'");
-  }
-  if (*kind == Kind::kGpusAndInstances) {
-    return absl::InvalidArgumentError("no range can be specified with 'g+i'");
-  }
-  for (const std::string_view item : Split(parts[1], ',')) {
-    PODGPU_RETURN_IF_ERROR(ParseItem(item, selection.ranges));
-  }
-  return selection;
+  const bool gpus_first = first.kind == Kind::kGpus;
+  return DeviceSelection{.kind = Kind::kGpusAndInstances,
+                         .gpus = std::move(gpus_first ? first.ids : second.ids),
+                         .instances = std::move(gpus_first ? second.ids : first.ids)};
 }
 
 SelectedEntities SelectEntities(const DeviceSelection& selection, const Topology& topology) {
-  const EntityKind kind =
-      selection.kind == Kind::kInstances ? EntityKind::kGpuInstance : EntityKind::kGpu;
-  if (!selection.all) {
-    return SelectListed(selection, topology, kind);
-  }
   SelectedEntities selected;
   if (selection.kind == Kind::kFlexible) {
     AddFlexible(topology, selected.entities);
     return selected;
   }
-  AddAll(topology, kind, selected.entities);
-  if (selection.kind == Kind::kGpusAndInstances) {
-    AddAll(topology, EntityKind::kGpuInstance, selected.entities);
+  const auto add = [&](const IdList& ids, EntityKind kind) {
+    if (ids.all) {
+      AddAll(topology, kind, selected.entities);
+    } else {
+      AddListed(ids, topology, kind, selected);
+    }
+  };
+  if (selection.kind != Kind::kInstances) {
+    add(selection.gpus, EntityKind::kGpu);
+  }
+  if (selection.kind != Kind::kGpus && selected.missing.empty()) {
+    add(selection.instances, EntityKind::kGpuInstance);
   }
   return selected;
 }
@@ -258,8 +301,8 @@ SelectedRows SelectRows(const DeviceSelections& selections, const Topology& topo
   for (const EntityId link : links) {
     const Part& part = topology.PartAt(link);
     const bool is_shown =
-        part.gpu ? gpu_links && IsListed(selections.gpus, topology.gpus[*part.gpu].gpu_id)
-                 : !switch_links.empty();
+        part.gpu ? gpu_links && IsListed(selections.gpus.gpus, topology.gpus[*part.gpu].gpu_id)
+                 : std::ranges::find(switch_links, link) != switch_links.end();
     if (is_shown) {
       rows.links.push_back(link);
     }

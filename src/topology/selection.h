@@ -1,11 +1,10 @@
-// Selects the devices to show: dcgm-exporter's device strings (-d, -s, -p) "f", "g:0,2-4", "i", and
-// podgpu's "g+i".
+// Selects the devices to show: dcgm-exporter's device strings (-d, -s, -p) "f", "g:0,2-4", "i",
+// "g:0+i:7".
 //
 // Grammar and messages are those of dcgm-exporter. `f` shows each GPU's instances, or the GPU if it
-// has none; `g` shows GPUs; `i` shows GPU instances, by DCGM's entity id. "g+i", which
-// dcgm-exporter documents but refuses, shows GPUs and then instances. For switches and CPUs, `g`
-// shows themselves, `f` and "g+i" also their links or cores, `i` nothing. The links of GPUs are
-// shown with the GPUs. Pure functions; any thread.
+// has none; `g` shows GPUs; `i` shows GPU instances, by DCGM's entity id. A sum shows GPUs and then
+// instances. For switches and CPUs, `g` shows themselves, `f` and a sum also their links or cores,
+// `i` nothing. The links of GPUs are shown with the GPUs. Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +24,18 @@ struct IdRange {
   bool operator==(const IdRange&) const = default;
 };
 
+struct IdList {
+  bool all = true;              // True: no list was given.
+  std::vector<IdRange> ranges;  // In the given order.
+  bool operator==(const IdList&) const = default;
+};
+
 struct DeviceSelection {
   enum class Kind : uint8_t { kFlexible, kGpus, kInstances, kGpusAndInstances };
   Kind kind = Kind::kFlexible;
-  bool all = true;              // True: no list was given.
-  std::vector<IdRange> ranges;  // In the given order; an empty list selects nothing.
+  IdList gpus;       // After g: the GPUs, switches or CPUs.
+  IdList instances;  // After i: the GPU instances, links or cores.
+  bool has_list() const { return !gpus.all || !instances.all; }
   bool operator==(const DeviceSelection&) const = default;
 };
 

@@ -29,15 +29,17 @@ TEST(Selection, ParsesTheDeviceStringsOfDcgmExporter) {
     std::string text;
     DeviceSelection expected;
   } rows[] = {
-      {"f", {Kind::kFlexible, true, {}}},
-      {"g", {Kind::kGpus, true, {}}},
-      {"i", {Kind::kInstances, true, {}}},
-      {"g+i", {Kind::kGpusAndInstances, true, {}}},
-      {"g:0,2-4", {Kind::kGpus, false, {{0, 0}, {2, 4}}}},
-      {"i:7", {Kind::kInstances, false, {{7, 7}}}},
-      {"g:3-1", {Kind::kGpus, false, {}}},
-      {"g:+1", {Kind::kGpus, false, {{1, 1}}}},
-      {"g:2,0", {Kind::kGpus, false, {{2, 2}, {0, 0}}}},
+      {"f", {Kind::kFlexible, {}, {}}},
+      {"g", {Kind::kGpus, {}, {}}},
+      {"i", {Kind::kInstances, {}, {}}},
+      {"g+i", {Kind::kGpusAndInstances, {}, {}}},
+      {"i+g", {Kind::kGpusAndInstances, {}, {}}},
+      {"g:0,2-4", {Kind::kGpus, {false, {{0, 0}, {2, 4}}}, {}}},
+      {"i:7", {Kind::kInstances, {}, {false, {{7, 7}}}}},
+      {"g:+1", {Kind::kGpus, {false, {{1, 1}}}, {}}},
+      {"g:2,0", {Kind::kGpus, {false, {{2, 2}, {0, 0}}}, {}}},
+      {"g:+1+i:7", {Kind::kGpusAndInstances, {false, {{1, 1}}}, {false, {{7, 7}}}}},
+      {"i:7-8+g", {Kind::kGpusAndInstances, {}, {false, {{7, 8}}}}},
   };
   for (const auto& row : rows) {
     const StatusOr<DeviceSelection> selection = ParseDeviceSelection(row.text);
@@ -68,7 +70,13 @@ TEST(Selection, RefusesInvalidDeviceStrings) {
        "the only valid options preceding ':<range>' are 'g' or 'i', but found \"\uFFFD \""},
       {"x:1", "the only valid options preceding ':<range>' are 'g' or 'i', but found \"x\""},
       {"gi", "the only valid options preceding ':<range>' are 'g' or 'i', but found \"gi\""},
-      {"g+i:0", "no range can be specified with 'g+i'"},
+      {"g:3-1", "the range \"3-1\" begins after its end"},
+      {"f+g", "the flex option 'f' cannot be part of a sum"},
+      {"i:1+f", "the flex option 'f' cannot be part of a sum"},
+      {"g+g:1", "a sum must have one part 'g' and one part 'i'"},
+      {"+i", "the only valid options preceding ':<range>' are 'g' or 'i', but found \"\""},
+      {"g+", "the only valid options preceding ':<range>' are 'g' or 'i', but found \"g+\""},
+      {"g+i+g", "the only valid options preceding ':<range>' are 'g' or 'i', but found \"i+g\""},
   };
   for (const auto& row : rows) {
     const StatusOr<DeviceSelection> selection = ParseDeviceSelection(row.text);
@@ -90,8 +98,11 @@ TEST(Selection, SelectsInRowOrder) {
       {"g:3,0", {4, 0}, ""},
       {"g:0-1", {0, 1}, ""},
       {"g:0,0-1,1", {0, 1}, ""},
-      {"g:3-1", {}, ""},
       {"i:8,7", {3, 2}, ""},
+      {"i:8+g:3", {4, 3}, ""},
+      {"g:0+i", {0, 2, 3}, ""},
+      {"g:0+i:9", {}, "Not collecting GPU metrics; couldn't find requested GPU instance ID '9'"},
+      {"g:9+i:7", {}, "Not collecting GPU metrics; couldn't find requested GPU ID '9'"},
       {"g:0-3", {}, "Not collecting GPU metrics; couldn't find requested GPU ID '2'"},
       {"g:4294967295",
        {},
@@ -185,7 +196,8 @@ TEST(Selection, ShowsPartsLikeDcgmExporter) {
       {"g", "f", "f", {5, 6}, {7, 8, 9, 10}, {11, 12}, {13, 14}},
       {"g:3", "f", "f", {5, 6}, {8, 9, 10}, {11, 12}, {13, 14}},
       {"i", "f", "f", {5, 6}, {9, 10}, {11, 12}, {13, 14}},
-      {"i", "i", "g:3-1", {}, {}, {}, {}},
+      {"g:0+i", "g:2+i", "g:1+i:1", {6}, {7, 10}, {12}, {14}},
+      {"i", "i+g:0", "i:1+g", {5}, {9}, {11, 12}, {14}},
   };
   for (const auto& row : rows) {
     const std::string label = row.gpus + " " + row.switches + " " + row.cpus;

@@ -26,6 +26,9 @@ constexpr std::array kVersions = {
 std::span<const DcgmExporterVersion> DcgmExporterVersions() { return kVersions; }
 
 const DcgmExporterVersion* FindDcgmExporterVersion(std::string_view name) {
+  if (name == "4.9.0") {  // Its full name; each patch release of 4.9 has the same page.
+    name = "4.9";
+  }
   const auto* const found = std::ranges::find(kVersions, name, &DcgmExporterVersion::name);
   return found == kVersions.end() ? nullptr : found;
 }

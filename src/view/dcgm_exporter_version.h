@@ -32,7 +32,7 @@ struct DcgmExporterVersion {
 // Oldest first; the first is the default.
 std::span<const DcgmExporterVersion> DcgmExporterVersions();
 
-// Returns the release of that name, or null.
+// Returns the release of that name, or null. "4.9.0" is another name of "4.9".
 const DcgmExporterVersion* FindDcgmExporterVersion(std::string_view name);
 
 }  // namespace podgpu

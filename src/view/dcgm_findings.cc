@@ -59,6 +59,12 @@ class FindingRows {
         case ExporterCounter::kPeers:
           AddPeers(gpu, index);
           break;
+        case ExporterCounter::kXidErrorsTotal:
+          AddXidTotals(gpu, index);
+          break;
+        case ExporterCounter::kClockEventsTotal:
+          AddClockEventTotals(gpu, index);
+          break;
       }
     }
   }
@@ -97,6 +103,22 @@ class FindingRows {
     for (size_t bit = 0; bit < kClockEventCount; ++bit) {
       labels["clock_event"] = kClockEventNames[bit];
       AddRow(gpu, labels, slots_.ClockEvent(index, bit));
+    }
+  }
+
+  // Dcgm-exporter has no row before the first event.
+  void AddXidTotals(EntityId gpu, size_t index) {
+    for (size_t i = 0; i < findings_.xids.size(); ++i) {
+      if (findings_.xids[i].gpu == index) {
+        AddRow(gpu, {{"xid", std::to_string(findings_.xids[i].code)}}, slots_.XidTotal(i));
+      }
+    }
+  }
+
+  void AddClockEventTotals(EntityId gpu, size_t index) {
+    for (size_t bit = 0; index < findings_.gpus.size() && bit < kClockEventCount; ++bit) {
+      AddRow(gpu, {{"clock_event", std::string(kClockEventNames[bit])}},
+             slots_.ClockEventTotal(index, bit));
     }
   }
 
@@ -174,7 +196,8 @@ void AddDcgmFindings(const ViewInput& input, const std::vector<EntityId>& device
   const std::vector<EntityId> gpus = WholeGpus(topology, devices);
   FindingRows rows(input, blocks, plan);
   for (const auto& [own, counter] : counters) {
-    rows.Add(*counter, own, own <= ExporterCounter::kClockEvents ? gpus : every_gpu);
+    const bool of_every_gpu = own == ExporterCounter::kHealth || own == ExporterCounter::kPeers;
+    rows.Add(*counter, own, of_every_gpu ? every_gpu : gpus);
   }
 }
 

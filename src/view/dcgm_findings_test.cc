@@ -84,6 +84,22 @@ TEST(DcgmFindings, CountClockReasonsAndHaveNoRowForSamplesWithoutAReason) {
                               row + "\"2\",window_size_in_ms=\"60000\"} 0\n");
 }
 
+TEST(DcgmFindings, HaveTotalsOfWhatHappenedAlsoWhenTheReadingIsTooOld) {
+  FoundNode node(2, 0,
+                 "DCGM_EXP_XID_ERRORS_TOTAL,counter,x\nDCGM_EXP_CLOCK_EVENTS_TOTAL,counter,c\n");
+  node.AddXid(0, 43, 0);
+  node.grid.findings.xids[0].total = 3;
+  node.AddXid(1, 79, 1);  // From before the start.
+  node.grid.findings.xids[1].total = 0;
+  node.grid.findings.gpus[1].clock_event_totals = {0, 0, 2, 0, 0, 0, 0, 0, 5};
+  const std::string expected =
+      "DCGM_EXP_XID_ERRORS_TOTAL{gpu=\"0\",xid=\"43\"} 3\n"
+      "DCGM_EXP_CLOCK_EVENTS_TOTAL{gpu=\"1\",clock_event=\"power_cap\"} 2\n"
+      "DCGM_EXP_CLOCK_EVENTS_TOTAL{gpu=\"1\",clock_event=\"display_clocks\"} 5\n";
+  EXPECT_EQ(node.Lines(), expected);
+  EXPECT_EQ(node.Lines(/*stale=*/true), expected);
+}
+
 TEST(DcgmFindings, NameEachOfNineReasons) {
   FoundNode node(1, 0, kClockCsv);
   node.grid.findings.gpus[0].clock_samples = 9;

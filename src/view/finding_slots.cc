@@ -26,10 +26,15 @@ void AppendFindings(const Findings& findings, bool stale, std::vector<Value>& sl
       AppendAt(at.ClockEvent(i, bit), CountIf(!stale && gpu.clocks_known && samples > 0, samples),
                slots);
     }
+    for (size_t bit = 0; bit < gpu.clock_event_totals.size(); ++bit) {
+      const uint64_t events = gpu.clock_event_totals[bit];
+      AppendAt(at.ClockEventTotal(i, bit), CountIf(events > 0, events), slots);
+    }
   }
   for (size_t i = 0; i < findings.xids.size(); ++i) {
-    const uint64_t in_window = findings.xids[i].in_window;
-    AppendAt(at.XidsInWindow(i), CountIf(!stale && in_window > 0, in_window), slots);
+    const XidCount& xid = findings.xids[i];
+    AppendAt(at.XidsInWindow(i), CountIf(!stale && xid.in_window > 0, xid.in_window), slots);
+    AppendAt(at.XidTotal(i), CountIf(xid.total > 0, xid.total), slots);
   }
   for (size_t i = 0; i < findings.health.size(); ++i) {
     const GpuHealth& gpu = findings.health[i];

@@ -22,7 +22,7 @@ class FindingSlots {
   FindingSlots(const Findings& findings, size_t first)
       : first_(first),
         first_xid_(first + findings.gpus.size() * kPerGpu),
-        first_health_(first_xid_ + findings.xids.size()),
+        first_health_(first_xid_ + findings.xids.size() * kPerXid),
         first_peer_(first_health_ + findings.health.size() * kHealthWatchCount),
         end_(first_peer_ + findings.peers.size()) {}
 
@@ -30,8 +30,14 @@ class FindingSlots {
   uint32_t XidZero(size_t gpu) const { return OfGpu(gpu, 0); }
   uint32_t ClockZero(size_t gpu) const { return OfGpu(gpu, 1); }
   uint32_t ClockEvent(size_t gpu, size_t bit) const { return OfGpu(gpu, 2 + bit); }
-  // Slot of an element of findings.xids.
-  uint32_t XidsInWindow(size_t xid) const { return static_cast<uint32_t>(first_xid_ + xid); }
+  uint32_t ClockEventTotal(size_t gpu, size_t bit) const {
+    return OfGpu(gpu, 2 + kClockEventCount + bit);
+  }
+  // Slots of an element of findings.xids.
+  uint32_t XidsInWindow(size_t xid) const {
+    return static_cast<uint32_t>(first_xid_ + xid * kPerXid);
+  }
+  uint32_t XidTotal(size_t xid) const { return XidsInWindow(xid) + 1; }
   // Slot of an element of findings.health, and of findings.peers.
   uint32_t Health(size_t gpu, size_t watch) const {
     return static_cast<uint32_t>(first_health_ + gpu * kHealthWatchCount + watch);
@@ -41,7 +47,8 @@ class FindingSlots {
   uint32_t count() const { return static_cast<uint32_t>(end_ - first_); }
 
  private:
-  static constexpr size_t kPerGpu = 2 + kClockEventCount;
+  static constexpr size_t kPerGpu = 2 + 2 * kClockEventCount;
+  static constexpr size_t kPerXid = 2;
 
   uint32_t OfGpu(size_t gpu, size_t which) const {
     return static_cast<uint32_t>(first_ + gpu * kPerGpu + which);
@@ -71,8 +78,8 @@ class XidSlots {
   size_t xids_;
 };
 
-// Appends the numbers of FindingSlots.  All are absent when the findings are too old (`stale`):
-// dcgm-exporter counts over a window that ends now, and these do not.
+// Appends the numbers of FindingSlots.  When the findings are too old (`stale`), all but the totals
+// are absent: dcgm-exporter counts over a window that ends now, and these do not.
 void AppendFindings(const Findings& findings, bool stale, std::vector<Value>& slots);
 
 // Appends the numbers of XidSlots.

@@ -169,7 +169,7 @@ constexpr ConformanceLine kCounters[] = {
     {"names", "whole and in their case, old and new; on the page as they were written",
      "Catalogue.ResolvesOnlyWholeCaseSensitiveNames",
      "the error for an unknown name gives the nearest one"},
-    {"types", "of DCGM's fields: gauge, counter, histogram, summary, label",
+    {"types", "of DCGM's fields: gauge, counter, histogram, summary, label; untyped since 4.8.3",
      "CountersCsv.AcceptsEveryValidForm", ""},
     {"types", "of the exporter's own counters are not checked",
      "CountersCsv.ShowsAComputedCounterWithAnInvalidTypeAsUntypedAndWarns",

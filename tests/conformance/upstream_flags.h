@@ -1,5 +1,5 @@
-// The command line of dcgm-exporter 4.8.2: every flag with its short form, variable, default, and a
-// valid value.
+// The command line of dcgm-exporter 4.8.2, and flags of newer releases: every flag with its short
+// form, variable, default, and a valid value.
 //
 // Copied from its documentation, independent of podgpu's own table (cli/flag_table.cc), so a test
 // notices a flag that is missing or renamed there.  Constants.
@@ -64,6 +64,13 @@ inline constexpr auto kUpstreamFlags = std::to_array<UpstreamFlag>({
     {"gpu-bind-unbind-poll-interval", "", "DCGM_EXPORTER_GPU_BIND_UNBIND_POLL_INTERVAL", "1s",
      "500ms"},
     {"enable-pprof", "", "DCGM_EXPORTER_ENABLE_PPROF", "false", "true"},
+    // Since 4.8.3 and 4.8.4.
+    {"web-read-timeout", "", "DCGM_EXPORTER_WEB_READ_TIMEOUT", "10s", "5s"},
+    {"web-write-timeout", "", "DCGM_EXPORTER_WEB_WRITE_TIMEOUT", "30s", "1m"},
+    {"watch-max-keep-age", "", "DCGM_EXPORTER_WATCH_MAX_KEEP_AGE", "10m", "5m"},
+    {"watch-max-keep-samples", "", "DCGM_EXPORTER_WATCH_MAX_KEEP_SAMPLES", "0", "100"},
+    {"max-concurrent-scrapes", "", "DCGM_EXPORTER_MAX_CONCURRENT_SCRAPES", "16", "4"},
+    {"enable-exporter-metrics", "", "DCGM_EXPORTER_ENABLE_EXPORTER_METRICS", "false", "true"},
 });
 
 }  // namespace podgpu

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <netinet/in.h>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
@@ -24,12 +29,41 @@ using abi::DcgmCapability;
 // network hangs, a second or third try may still succeed.
 constexpr int kMaxHungConnects = 3;
 
-constexpr std::string_view kUnixScheme = "unix://";
-constexpr std::string_view kTcpScheme = "tcp://";
+constexpr std::string_view kSchemeEnd = "://";
 
 Status BadAddress(std::string_view text, std::string_view why) {
   return absl::InvalidArgumentError(absl::StrFormat(
-      "engine address %s %s. Give host:port, unix:///path or /path", Quoted(text), why));
+      "engine address %s %s. Give host:port, unix:///path, /path or vsock://CID:port", Quoted(text),
+      why));
+}
+
+struct SplitAddress {
+  std::string scheme;  // In small letters; empty: there is none.
+  std::string_view rest;
+};
+
+SplitAddress SplitScheme(std::string_view address) {
+  const size_t end = address.find(kSchemeEnd);
+  if (end == std::string_view::npos || address.starts_with('/')) {
+    return {"", address};
+  }
+  SplitAddress parts{std::string(address.substr(0, end)), address.substr(end + kSchemeEnd.size())};
+  absl::AsciiStrToLower(&parts.scheme);
+  return parts;
+}
+
+// The scheme of an address for dcgmConnect_v3.
+const char* SchemeOf(Kind kind) {
+  return kind == Kind::kUnixSocket ? "unix" : kind == Kind::kVsock ? "vsock" : "tcp";
+}
+
+// Returns whether `address` is CID:port, two 32-bit numbers.
+bool IsVsockAddress(std::string_view address) {
+  const std::vector<std::string_view> numbers = Split(address, ':');
+  return numbers.size() == 2 && std::ranges::all_of(numbers, [](std::string_view text) {
+           const std::optional<uint64_t> number = ParseDecimal(text);
+           return number && *number <= std::numeric_limits<uint32_t>::max();
+         });
 }
 
 // Returns whether the text after the last colon of a host name, an IPv4 address or [IPv6] is a
@@ -68,8 +102,7 @@ Connected ConnectRemote(const abi::DcgmLibrary& library, const DcgmEndpoint& end
     abi::dcgmConnectV3Params_v1 parameters{};
     parameters.version = abi::dcgmConnectV3Params_version1;
     parameters.timeoutMs = timeout_ms;
-    const std::string address =
-        std::string(is_socket ? kUnixScheme : kTcpScheme) + endpoint.address;
+    const std::string address = absl::StrCat(SchemeOf(endpoint.kind), "://", endpoint.address);
     result.code = library.api.dcgmConnect_v3(address.c_str(), &parameters, &result.handle);
     return result;
   }
@@ -100,13 +133,26 @@ std::string HostOf(std::string_view address) {
                                                                                         : address);
 }
 
+StatusOr<DcgmEndpoint> ParseHost(std::string_view text, std::string_view address) {
+  if (address.empty() || address.starts_with(':') || address.starts_with('/')) {
+    return BadAddress(text, "names no host");
+  }
+  if (address.find(kSchemeEnd) != std::string_view::npos) {
+    return BadAddress(text, "has an unknown scheme");
+  }
+  if (!HasGoodPort(address)) {
+    return BadAddress(text, "has a port outside 1 to 65535");
+  }
+  return DcgmEndpoint{Kind::kTcp, std::string(address)};
+}
+
 bool IsLoopback(std::string host) {
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
   }
   in_addr v4{};
   in6_addr v6{};
-  return host == "localhost" ||
+  return absl::EqualsIgnoreCase(host, "localhost") ||
          (inet_pton(AF_INET, host.c_str(), &v4) == 1 &&
           ntohl(v4.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET) ||
          (inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
@@ -115,13 +161,12 @@ bool IsLoopback(std::string host) {
 }  // namespace
 
 std::string OtherHostOf(std::string_view address) {
-  if (address.starts_with(kTcpScheme)) {
-    address.remove_prefix(kTcpScheme.size());
-  }
-  if (address.starts_with(kUnixScheme) || address.starts_with('/')) {
+  const SplitAddress parts = SplitScheme(address);
+  const bool is_tcp = parts.scheme.empty() || parts.scheme == SchemeOf(Kind::kTcp);
+  if (!is_tcp || parts.rest.starts_with('/')) {
     return {};
   }
-  std::string host = HostOf(address);
+  std::string host = HostOf(parts.rest);
   return IsLoopback(host) ? std::string() : host;
 }
 
@@ -132,30 +177,23 @@ StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text) {
   if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) <= ' '; })) {
     return BadAddress(text, "contains a blank");
   }
-  if (text.starts_with('/')) {
-    return DcgmEndpoint{Kind::kUnixSocket, std::string(text)};
-  }
-  if (text.starts_with(kUnixScheme)) {
-    const std::string_view path = text.substr(kUnixScheme.size());
-    if (!path.starts_with('/')) {
+  const auto [scheme, rest] = SplitScheme(text);
+  if (scheme == SchemeOf(Kind::kUnixSocket) || (scheme.empty() && rest.starts_with('/'))) {
+    if (!rest.starts_with('/')) {
       return BadAddress(text, "names no absolute path");
     }
-    return DcgmEndpoint{Kind::kUnixSocket, std::string(path)};
+    return DcgmEndpoint{Kind::kUnixSocket, std::string(rest)};
   }
-  std::string_view address = text;
-  if (text.starts_with(kTcpScheme)) {
-    address.remove_prefix(kTcpScheme.size());
+  if (scheme == SchemeOf(Kind::kVsock)) {
+    if (!IsVsockAddress(rest)) {
+      return BadAddress(text, "has no two numbers after vsock://");
+    }
+    return DcgmEndpoint{Kind::kVsock, std::string(rest)};
   }
-  if (address.empty() || address.starts_with(':') || address.starts_with('/')) {
-    return BadAddress(text, "names no host");
-  }
-  if (address.find("://") != std::string_view::npos) {
+  if (!scheme.empty() && scheme != SchemeOf(Kind::kTcp)) {
     return BadAddress(text, "has an unknown scheme");
   }
-  if (!HasGoodPort(address)) {
-    return BadAddress(text, "has a port outside 1 to 65535");
-  }
-  return DcgmEndpoint{Kind::kTcp, std::string(address)};
+  return ParseHost(text, rest);
 }
 
 std::string ParseDcgmVersion(std::string_view build_info) {
@@ -219,6 +257,12 @@ Status DcgmConnection::OpenEmbedded() {
 }
 
 Status DcgmConnection::OpenRemote() {
+  if (endpoint_.kind == Kind::kVsock && !library_.Has(DcgmCapability::kConnection)) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s is older than DCGM 4.5, which is the first that connects to a vsock address. Install a "
+        "newer DCGM, or give a TCP or unix address",
+        library_.name));
+  }
   const std::optional<Connected> connected = connects_.Run<Connected>(
       [library = library_, endpoint = endpoint_, timeout = timeout_] {
         return ConnectRemote(library, endpoint, timeout);

@@ -25,18 +25,19 @@ namespace podgpu {
 
 // The address of an engine.
 struct DcgmEndpoint {
-  enum class Kind : uint8_t { kEmbedded, kTcp, kUnixSocket };
+  enum class Kind : uint8_t { kEmbedded, kTcp, kUnixSocket, kVsock };
   Kind kind = Kind::kEmbedded;
-  std::string address;  // host[:port], or the path of a socket.
+  std::string address;  // host[:port], the path of a socket, or CID:port.
   bool operator==(const DcgmEndpoint&) const = default;
 };
 
-// Parses "host:port", "tcp://host:port", "unix:///path" or "/path".  Returns kInvalidArgument for
-// anything else.
+// Parses "host:port", "tcp://host:port", "unix:///path", "/path" or "vsock://CID:port"; capital
+// letters in the scheme count as small ones.  Returns kInvalidArgument for anything else.
 StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text);
 
 // Returns the host of `address`, without brackets and port, if it is the address of an engine on
-// another machine.  Empty for an embedded engine, a unix socket, a loopback address and localhost.
+// another machine.  Empty for an embedded engine, a unix socket, vsock, a loopback address and
+// localhost.
 std::string OtherHostOf(std::string_view address);
 
 // Returns the value of `version:` in DCGM's build description; empty when there is none.

@@ -30,6 +30,11 @@ TEST(DcgmAddress, AcceptsHostsAndSockets) {
       {"fe80::1", {Kind::kTcp, "fe80::1"}},
       {"unix:///tmp/nv-hostengine", {Kind::kUnixSocket, "/tmp/nv-hostengine"}},
       {"/tmp/nv-hostengine", {Kind::kUnixSocket, "/tmp/nv-hostengine"}},
+      {"/tmp/a://b", {Kind::kUnixSocket, "/tmp/a://b"}},
+      {"TCP://host:5555", {Kind::kTcp, "host:5555"}},
+      {"Unix:///run/x", {Kind::kUnixSocket, "/run/x"}},
+      {"vsock://2:5555", {Kind::kVsock, "2:5555"}},
+      {"VSOCK://4294967295:1", {Kind::kVsock, "4294967295:1"}},
   };
   for (const auto& row : rows) {
     const StatusOr<DcgmEndpoint> endpoint = ParseDcgmAddress(row.text);
@@ -50,7 +55,11 @@ TEST(DcgmAddress, RefusesOtherAddresses) {
       {":5555", "names no host"},
       {"tcp://", "names no host"},
       {"tcp:///run/dcgm.sock", "names no host"},
-      {"vsock://3:5555", "has an unknown scheme"},
+      {"http://host:5555", "has an unknown scheme"},
+      {"vsock://3", "has no two numbers after vsock://"},
+      {"vsock://host:5555", "has no two numbers after vsock://"},
+      {"vsock://3:5555:1", "has no two numbers after vsock://"},
+      {"vsock://4294967296:5555", "has no two numbers after vsock://"},
       {"tcp://unix:///x", "has an unknown scheme"},
       {"host:", "has a port outside 1 to 65535"},
       {"host:0", "has a port outside 1 to 65535"},
@@ -62,8 +71,9 @@ TEST(DcgmAddress, RefusesOtherAddresses) {
   for (const auto& row : rows) {
     const StatusOr<DcgmEndpoint> endpoint = ParseDcgmAddress(row.text);
     EXPECT_EQ(endpoint.status().code(), absl::StatusCode::kInvalidArgument) << row.text;
-    EXPECT_EQ(Text(endpoint.status()), "engine address \"" + row.text + "\" " + row.why +
-                                           ". Give host:port, unix:///path or /path");
+    EXPECT_EQ(Text(endpoint.status()),
+              "engine address \"" + row.text + "\" " + row.why +
+                  ". Give host:port, unix:///path, /path or vsock://CID:port");
   }
 }
 
@@ -83,6 +93,7 @@ TEST(DcgmConnection, UsesAConnectionStringWhenTheLibraryAcceptsOne) {
   } rows[] = {
       {"tcp, 4.5", {Kind::kTcp, "host:5555"}, true, "tcp://host:5555"},
       {"socket, 4.5", {Kind::kUnixSocket, "/run/x"}, true, "unix:///run/x"},
+      {"vsock, 4.5", {Kind::kVsock, "2:5555"}, true, "vsock://2:5555"},
       {"tcp, older", {Kind::kTcp, "host:5555"}, false, "host:5555"},
       {"socket, older", {Kind::kUnixSocket, "/run/x"}, false, "socket /run/x"},
   };
@@ -98,6 +109,17 @@ TEST(DcgmConnection, UsesAConnectionStringWhenTheLibraryAcceptsOne) {
     EXPECT_EQ(fake.last_timeout_ms(), 700U) << row.label;
     EXPECT_TRUE(connection.is_open());
   }
+}
+
+TEST(DcgmConnection, NamesTheReleaseThatVsockNeeds) {
+  FakeDcgm fake;
+  fake.without = {abi::DcgmCapability::kConnection};
+  const abi::DcgmLibrary library = fake.Library();
+  DcgmConnection connection(library, {Kind::kVsock, "2:5555"}, milliseconds(700));
+  const Status status = connection.Open();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(Text(status).find("older than DCGM 4.5"), std::string::npos) << status;
+  EXPECT_EQ(fake.last_address(), "");
 }
 
 TEST(DcgmConnection, DescribesLibraryAndEngine) {

@@ -18,7 +18,7 @@ void CheckRefusal(const podgpu::Status& status) {
   const std::string message(status.message());
   PODGPU_CHECK(status.code() == absl::StatusCode::kInvalidArgument);
   PODGPU_CHECK(message.starts_with("engine address \""));
-  PODGPU_CHECK(message.ends_with("Give host:port, unix:///path or /path"));
+  PODGPU_CHECK(message.ends_with("Give host:port, unix:///path, /path or vsock://CID:port"));
   PODGPU_CHECK(podgpu::CleanUtf8(message) == message && message.size() < 500);
   PODGPU_CHECK(std::ranges::none_of(message, [](char c) { return c >= 0 && c < ' '; }));
 }
@@ -35,12 +35,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const bool is_path = endpoint->kind == DcgmEndpoint::Kind::kUnixSocket;
-  PODGPU_CHECK(is_path || endpoint->kind == DcgmEndpoint::Kind::kTcp);
+  const bool is_vsock = endpoint->kind == DcgmEndpoint::Kind::kVsock;
+  PODGPU_CHECK(is_path || is_vsock || endpoint->kind == DcgmEndpoint::Kind::kTcp);
   PODGPU_CHECK(is_path == endpoint->address.starts_with('/'));
   PODGPU_CHECK(text.ends_with(endpoint->address));
   PODGPU_CHECK(std::ranges::none_of(endpoint->address,
                                     [](char c) { return static_cast<unsigned char>(c) <= ' '; }));
-  PODGPU_CHECK(podgpu::ParseDcgmAddress((is_path ? "unix://" : "tcp://") + endpoint->address) ==
-               endpoint);
+  const std::string scheme = is_path ? "unix://" : is_vsock ? "vsock://" : "tcp://";
+  PODGPU_CHECK(podgpu::ParseDcgmAddress(scheme + endpoint->address) == endpoint);
   return 0;
 }

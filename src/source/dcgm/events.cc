@@ -123,11 +123,13 @@ Status DcgmEvents::CollectCell(abi::dcgmHandle_t handle, size_t gpu, size_t fiel
     Count(gpu, field, newest);
     return absl::OkStatus();
   }
+  const bool is_first = cell.seen_us == 0;
   int64_t since_us = cell.seen_us + 1;
   // Clock reasons are sampled every period: without a gap no sample was missed.
   const bool has_gap = newest.stamp_us - cell.seen_us > period_.count() + period_.count() / 2;
   if (field == kXids || has_gap) {
-    if (field == kClocks) {
+    if (field == kClocks &&
+        is_first) {  // What is older counts neither in the window nor in totals.
       const auto window_start = grid.read_at_wall - grid.findings.asked.clock_window;
       since_us = std::max(since_us, ToMicroseconds(window_start));
     }

@@ -171,6 +171,12 @@ TEST(DcgmEvents, AskForClockReasonsOnlyWhenSamplesWereMissed) {
   EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 2);
   EXPECT_EQ(findings.gpus[0].clock_events[2], 4U);
   EXPECT_EQ(findings.gpus[0].clock_samples, 10U);
+  sample(1, first_us + 10 * kSecondUs);
+  sample(5, first_us + 3'600 * kSecondUs);
+  node.ReadAfter(std::chrono::hours(1));
+  EXPECT_EQ(findings.gpus[0].clock_events, (std::array<uint64_t, 9>{1, 0, 1}));
+  EXPECT_EQ(findings.gpus[0].clock_event_totals, (std::array<uint64_t, 9>{1, 0, 2}))
+      << "also of the time before the window";
 }
 
 TEST(DcgmEvents, DoNotCountClockReasonsUnlessAsked) {
