@@ -39,18 +39,16 @@ std::string PromqlOf(std::string_view query, std::string_view matchers = "") {
 // The query with the series of each family that match one of `selectors`.  Families have the names
 // of dcgm-exporter up to 4.8.4 and of 4.9.
 std::string Activity(const std::vector<std::string>& selectors) {
-  const auto of = [&](const std::string& factor, const std::string& name) {
+  const auto of = [&](const std::string& family) {
     std::string all;
     for (const std::string& selector : selectors) {
-      all += (all.empty() ? "" : " or ") + factor + "{__name__" + name +
-             (selector.empty() ? "" : ",") + selector + "}";
+      all.append(all.empty() ? "" : " or ").append(family).append("{" + selector + "}");
     }
     return all;
   };
-  return "100 * avg(max by (UUID) (" +
-         of("", R"(=~"DCGM_FI_PROF_SM_ACTIVE|DCGM_FI_PROF_SM_UTIL_RATIO")") +
-         ")) or avg(max by (UUID) (" + of("", R"(="DCGM_FI_DEV_GPU_UTIL")") + " or " +
-         of("100 * ", R"(="DCGM_FI_DEV_GPU_UTIL_RATIO")") + "))";
+  return "100 * avg(max by (UUID) (" + of("DCGM_FI_PROF_SM_ACTIVE") + " or " +
+         of("DCGM_FI_PROF_SM_UTIL_RATIO") + ")) or avg(max by (UUID) (" +
+         of("DCGM_FI_DEV_GPU_UTIL") + " or " + of("100 * DCGM_FI_DEV_GPU_UTIL_RATIO") + "))";
 }
 
 std::string Single(const std::string& selector) { return Activity({selector}); }

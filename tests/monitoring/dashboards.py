@@ -7,6 +7,7 @@ import re
 import yaml
 
 import places
+import renamed
 
 FACTS = 'podgpu_gpu_info{hostname=~"$hostname", model=~"$model"}'
 # One sample an hour is enough to know which GPUs a long range had; all samples of a month would be too many.
@@ -90,7 +91,8 @@ def queries(panel):
         family, own = match.groups()
         return family + "{" + ", ".join(([own] if own else []) + matchers(family, panel)) + "}"
 
-    return [replaced(SELECTOR.sub(selector, replaced(text, JOINS)), WORDS) for text in panel["queries"]]
+    selected = [SELECTOR.sub(selector, replaced(text, JOINS)) for text in panel["queries"]]
+    return [replaced(renamed.with_new_names(text), WORDS) for text in selected]
 
 
 def legends(panel, names):
@@ -103,11 +105,16 @@ def legends(panel, names):
 
 def spelling_query(family, spelling, otherwise):
     """Gives `spelling` as the value of the label v if rows of the family have that label."""
-    found = f'label_replace(count({family}{{{spelling}!="", {CHOSEN}}}), "v", "{spelling}", "", "")'
+    rows = renamed.with_new_names(f'{family}{{{spelling}!="", {CHOSEN}}}')
+    found = f'label_replace(count({rows}), "v", "{spelling}", "", "")'
     return f'query_result({found} or on() label_replace(vector(0), "v", "{otherwise}", "", ""))'
 
 
 def variable(name, text, **more):
+    # label_values() takes one family. This finds the values at the end of the range.
+    if match := re.fullmatch(r"label_values\((DCGM_.*), (\S+)\)", text):
+        text = f"query_result(count by ({match[2]}) ({renamed.with_new_names(match[1])}))"
+        more = {"regex": '/="([^"]+)"/'} | more
     row = {
         "name": name,
         "type": "query",

@@ -7,11 +7,12 @@
 // times in seconds: kubelet_down=FROM (it does not answer), unknown_device=FROM (a container gets
 // an id that is no device), processes=off (processes are not read, so no call of podgpu's own hangs
 // with the driver), pci_gpus=ID,ID (GPUs on the PCI bus), bad_counters=FROM (the counters
-// file is refused), series_budget=N, and raise=FROM:GPU:FIELD:VALUE (the driver answers this value
-// of a field).  With way=processes the node has an API server, so processes on shared GPUs have
-// their pods; no faults of the driver's calls are possible then.  With way=cluster the pages are
-// those of the cluster role over 50 nodes, of which silent=N stop answering at from=FROM.  For the
-// tests of rules and dashboards.
+// file is refused), both_names=FROM and new_names=FROM (DCGM's families have both names of a
+// crossing, or the new ones), series_budget=N, and raise=FROM:GPU:FIELD:VALUE (the driver answers
+// this value of a field).  With way=processes the node has an API server, so processes on shared
+// GPUs have their pods; no faults of the driver's calls are possible then.  With way=cluster the
+// pages are those of the cluster role over 50 nodes, of which silent=N stop answering at from=FROM.
+// For the tests of rules and dashboards.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +30,8 @@
 #include "cluster/cluster_tick.h"
 #include "exporter/exporter.h"
 #include "fields/counters_csv.h"
+#include "fields/metric_patterns.h"
+#include "fields/renamed_fields.h"
 #include "sim/testing/node.h"
 #include "sim/world/run_directory.h"
 #include "source/open_source.h"
@@ -145,11 +148,21 @@ class RaisingSource final : public ForwardingSource {
   const std::vector<Events::Raised> raised_;
 };
 
+// The list with both names of each renamed family, or with the new ones.
+Counters Renamed(const Counters& list, bool keeps_old) {
+  Counters renamed = Select(list, {.include = {}, .exclude = {}, .both_names = true});
+  std::erase_if(renamed.counters, [&](const Counter& counter) {
+    return !keeps_old && std::ranges::find(RenamedFields(), counter.name,
+                                           &RenamedField::old_name) != RenamedFields().end();
+  });
+  return renamed;
+}
+
 // The whole exporter on a node.
 class HistoryNode {
  public:
   HistoryNode(const std::string& scenario, const std::string& csv, const Events& events)
-      : node_(scenario), events_(events), csv_(csv) {
+      : node_(scenario), events_(events), list_(ParseCounters(csv, "counters.csv").value()) {
     // Only one thread runs at this point; the library reads the variable when it is opened.
     setenv("PODGPU_SIM_DIR", node_.path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
     std::string error;
@@ -174,12 +187,12 @@ class HistoryNode {
 
   std::string Record(int64_t end_s) {
     PageHistory history;
-    bool is_reloaded = false;
     for (int64_t second = 0; second <= end_s; second += kScrapePeriod.count()) {
       history.Add(exporter_->tick().snapshots().Get()->openmetrics(), run_->StampUs(run_->Now()));
-      if (!is_reloaded && events_.Holds("bad_counters", second)) {
-        is_reloaded = true;
-        exporter_->Reload(ParseCounters("DCGM_FI_DEV_GPU_TMP, gauge, wrong\n", "counters.csv"), {});
+      for (const auto& [event, list] : lists_) {
+        if (events_.NumberOf(event) == second) {
+          exporter_->Reload(list, {});
+        }
       }
       PODGPU_CHECK(node_.writer().Tick(std::chrono::microseconds(kScrapePeriod).count()).ok());
       PODGPU_CHECK(proc_->Show(run_->world(), run_->Now()).ok());
@@ -198,7 +211,7 @@ class HistoryNode {
     options.views = {View::kDcgm, View::kNative, View::kSelf};
     options.view.kubernetes = true;
     options.view.hostname = "gpu-node-0";
-    options.counters = ParseCounters(csv_, "counters.csv").value().counters;
+    options.counters = list_.counters;
     options.series_budget = static_cast<size_t>(events_.NumberOf("series_budget").value_or(0));
     options.processes.enabled = events_.Of("processes") != "off";
     options.processes.period = kScrapePeriod;
@@ -230,7 +243,12 @@ class HistoryNode {
 
   sim::TestNode node_;
   const Events& events_;
-  const std::string csv_;
+  const Counters list_;
+  // The lists that take its place, by event.
+  const std::map<std::string, StatusOr<Counters>> lists_ = {
+      {"bad_counters", ParseCounters("DCGM_FI_DEV_GPU_TMP, gauge, wrong\n", "counters.csv")},
+      {"both_names", Renamed(list_, true)},
+      {"new_names", Renamed(list_, false)}};
   std::unique_ptr<sim::RunDirectory> run_;
   std::optional<sim::ProcTree> proc_;
   std::optional<HistoryKubelet> kubelet_;

@@ -7,6 +7,7 @@ import yaml
 
 import histories
 import places
+import renamed
 
 GROUPS = {"podgpu.recording": "records", "podgpu.alerts": "alerts", "podgpu.alerts.dcgm": "dcgm"}
 NODE = "{{ or $labels.node $labels.instance }}"
@@ -36,17 +37,17 @@ def arguments_of(name, text):
 def owned(inner):
     """Aggregates and selects first, and renames then: renaming each series took most of the time of all rules."""
     operation, labels, rows, where = re.fullmatch(r"(\w+) by \(([^)]*)\) (\(.*?\))(?: where (.*))?", inner).groups()
-    renamed = [label for label in ("namespace", "pod") if label in labels.split(", ")]
-    all_labels = ", ".join([labels] + ["exported_" + label for label in renamed])
+    of_pods = [label for label in ("namespace", "pod") if label in labels.split(", ")]
+    all_labels = ", ".join([labels] + ["exported_" + label for label in of_pods])
     made = f"{operation} by ({all_labels}) {rows}" + (" " + where.replace("LABELS", all_labels) if where else "")
-    for label in renamed:
+    for label in of_pods:
         made = f'label_replace({made}, "{label}", "$1", "exported_{label}", "(.+)")'
     return f"{operation} by ({labels}) ({made})"
 
 
 def held(family):
-    renamed = family + '{exported_pod!=""}'
-    return f'({renamed} or ({family}{{pod!="", exported_pod=""}} unless on (cluster, job) {renamed}))'
+    exported = family + '{exported_pod!=""}'
+    return f'({exported} or ({family}{{pod!="", exported_pod=""}} unless on (cluster, job) {exported}))'
 
 
 def expanded(expr):
@@ -54,7 +55,7 @@ def expanded(expr):
         while parts := arguments_of(name, expr):
             before, inner, after = parts
             expr = before + replacement(inner) + after
-    return expr
+    return renamed.with_new_names(expr)
 
 
 def annotation(text):
