@@ -163,7 +163,8 @@ constexpr BadValues kBadValues[] = {
      "refuses a timeout above the interval. Lower scrapeTimeout to 1m or less, or raise the "
      "interval"},
     {"TimeoutAboveTheIntervalOfAPodMonitor",
-     "podMonitor.enabled=true,serviceMonitor.enabled=false,serviceMonitor.interval=5s",
+     "podMonitor.enabled=true,serviceMonitor.enabled=false,serviceMonitor.interval=5s,"
+     "serviceMonitor.scrapeTimeout=10s",
      "podgpu: serviceMonitor.interval is 5s, but serviceMonitor.scrapeTimeout is 10s: Prometheus "
      "refuses a timeout above the interval. Lower scrapeTimeout to 5s or less, or raise the "
      "interval"},

@@ -221,6 +221,11 @@ constexpr Value kValues[] = {
     {"serviceMonitor.enabled=false", "ServiceMonitor", "kind", ""},
     {"serviceMonitor.interval=30s", "ServiceMonitor", "spec/endpoints/0/interval", "30s"},
     {"serviceMonitor.scrapeTimeout=9s", "ServiceMonitor", "spec/endpoints/0/scrapeTimeout", "9s"},
+    {"hostPID=false", "ServiceMonitor", "spec/endpoints/0/interval", "15s"},
+    {"hostPID=false", "ServiceMonitor", "spec/endpoints/0/scrapeTimeout", "10s"},
+    {"compatibility.version=4.8.3", "ServiceMonitor", "spec/endpoints/0/interval", "30s"},
+    {"compatibility.version=4.8.3", "ServiceMonitor", "spec/endpoints/0/scrapeTimeout", "25s"},
+    {"serviceMonitor.interval=5s", "ServiceMonitor", "spec/endpoints/0/scrapeTimeout", "5s"},
     {"serviceMonitor.honorLabels=true", "ServiceMonitor", "spec/endpoints/0/honorLabels", "true"},
     {"serviceMonitor.additionalLabels.release=p", "ServiceMonitor", "metadata/labels/release", "p"},
     {"hostPID=false", "ServiceMonitor", "spec/endpoints/0/relabelings/0",
@@ -250,6 +255,8 @@ constexpr Value kValues[] = {
      "10%"},
     {"podLabels.a=b", "DaemonSet", "/spec/template/metadata/labels/a", "b"},
     {"podAnnotations.a=b", "DaemonSet", "/spec/template/metadata/annotations/a", "b"},
+    {"daemonSetAnnotations.a=b", "DaemonSet", "/metadata/annotations", "{a: b}"},
+    {"hostPID=false", "DaemonSet", "/metadata/annotations", ""},
 };
 
 // Paths of a DaemonSet begin at the specification of its pods, and with a slash at its own
@@ -341,6 +348,11 @@ constexpr Variable kVariables[] = {
     {"kubernetes.podLabelAllowlistRegex={^a$,^b$}",
      "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", "^a$,^b$"},
     {"kubernetesDRA.enabled=true", "KUBERNETES_ENABLE_DRA", "true"},
+    {"service.webReadTimeout=5s", "DCGM_EXPORTER_WEB_READ_TIMEOUT", "5s"},
+    {"service.webWriteTimeout=1m", "DCGM_EXPORTER_WEB_WRITE_TIMEOUT", "1m"},
+    {"compatibility.version=4.8.4", "PODGPU_DCGM_EXPORTER_VERSION", "4.8.4"},
+    {"compatibility.version=4.9", "PODGPU_DCGM_EXPORTER_VERSION", "4.9"},
+    {"compatibility.bothNames=true", "PODGPU_BOTH_NAMES", "true"},
     {"tlsServerConfig.enabled=true", "DCGM_EXPORTER_WEB_CONFIG_FILE",
      "/etc/podgpu/web/web-config.yaml"},
     {"debugDump.enabled=true", "DCGM_EXPORTER_DUMP_ENABLED", "true"},

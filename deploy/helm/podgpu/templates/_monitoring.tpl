@@ -27,6 +27,17 @@
 {{- $sum -}}
 {{- end -}}
 
+{{/* How often Prometheus reads the page of a node, and how long that may take. Releases of dcgm-exporter's chart differ. */}}
+{{- define "podgpu.scrapeTimes" -}}
+{{- $m := .Values.serviceMonitor -}}
+{{- $is_old := has (.Values.compatibility.version | toString) (list "" "4.8.2") -}}
+{{- $interval := $m.interval | default (ternary "15s" "30s" $is_old) -}}
+{{- $usual := ternary "10s" "25s" $is_old -}}
+{{- $is_longer := gt (include "podgpu.milliseconds" $usual | int64) (include "podgpu.milliseconds" $interval | int64) -}}
+interval: {{ $interval }}
+scrapeTimeout: {{ $m.scrapeTimeout | default (ternary $interval $usual $is_longer) }}
+{{- end -}}
+
 {{/* Values of monitors that have no effect, or that Prometheus refuses. */}}
 {{- define "podgpu.checkMonitors" -}}
 {{- $v := .Values -}}
@@ -37,7 +48,7 @@
 {{- fail "podgpu: serviceMonitor.labels has no effect, as in dcgm-exporter's chart. Use serviceMonitor.additionalLabels" -}}
 {{- end -}}
 {{- $monitors := dict -}}
-{{- if or $v.serviceMonitor.enabled $v.podMonitor.enabled -}}{{- $_ := set $monitors "serviceMonitor" $v.serviceMonitor -}}{{- end -}}
+{{- if or $v.serviceMonitor.enabled $v.podMonitor.enabled -}}{{- $_ := set $monitors "serviceMonitor" (include "podgpu.scrapeTimes" . | fromYaml) -}}{{- end -}}
 {{- if and $v.cluster.enabled $v.cluster.serviceMonitor.enabled -}}{{- $_ := set $monitors "cluster.serviceMonitor" $v.cluster.serviceMonitor -}}{{- end -}}
 {{- range $key, $monitor := $monitors -}}
 {{- $interval := include "podgpu.milliseconds" $monitor.interval | int64 -}}

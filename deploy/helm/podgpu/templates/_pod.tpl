@@ -61,6 +61,12 @@
 {{- if $v.kubernetesDRA.enabled }}
 - {name: KUBERNETES_ENABLE_DRA, value: "true"}
 {{- end }}
+{{- with $v.service.webReadTimeout }}
+- {name: DCGM_EXPORTER_WEB_READ_TIMEOUT, value: {{ quote . }}}
+{{- end }}
+{{- with $v.service.webWriteTimeout }}
+- {name: DCGM_EXPORTER_WEB_WRITE_TIMEOUT, value: {{ quote . }}}
+{{- end }}
 {{- if $f.web }}
 - {name: DCGM_EXPORTER_WEB_CONFIG_FILE, value: /etc/podgpu/web/web-config.yaml}
 {{- end }}
@@ -72,6 +78,12 @@
 {{- end }}
 {{- with $v.metricsViews }}
 - {name: PODGPU_METRICS_VIEWS, value: {{ . | quote }}}
+{{- end }}
+{{- with $v.compatibility.version }}
+- {name: PODGPU_DCGM_EXPORTER_VERSION, value: {{ quote . }}}
+{{- end }}
+{{- if $v.compatibility.bothNames }}
+- {name: PODGPU_BOTH_NAMES, value: "true"}
 {{- end }}
 {{- if ne $v.source "auto" }}
 - {name: PODGPU_SOURCE, value: {{ $v.source | quote }}}
