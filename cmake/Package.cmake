@@ -43,7 +43,7 @@ foreach(package podgpu podgpu-sim)
   install(FILES "${package_folder}/${package}.1.gz" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT ${component})
 endforeach()
 add_custom_target(packaged_files DEPENDS ${package_outputs} installed_files podgpu-sim podgpu_dcgm_4 podgpu_dcgm_3
-  podgpu_sim_nvml podgpu_sim_nvml_470)
+  podgpu_dcgm_461 podgpu_dcgm_471 podgpu_sim_nvml podgpu_sim_nvml_470)
 
 # -- podgpu; its program and its lists of counters are those of ./dev install.  The lists are templates in a folder of
 # podgpu: /etc/dcgm-exporter belongs to dcgm-exporter's own package, which may be installed too.
@@ -66,6 +66,8 @@ set(sim_libraries lib/podgpu-sim)
 install(TARGETS podgpu-sim RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT podgpu_sim_files)
 install(TARGETS podgpu_dcgm_4 podgpu_dcgm_3 podgpu_sim_nvml
   LIBRARY DESTINATION ${sim_libraries} COMPONENT podgpu_sim_files)
+install(TARGETS podgpu_dcgm_461 LIBRARY DESTINATION ${sim_libraries}/4.6.1 COMPONENT podgpu_sim_files)
+install(TARGETS podgpu_dcgm_471 LIBRARY DESTINATION ${sim_libraries}/4.7.1 COMPONENT podgpu_sim_files)
 install(TARGETS podgpu_sim_nvml_470 LIBRARY DESTINATION ${sim_libraries}/r470 COMPONENT podgpu_sim_files)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/sim/scenarios" DESTINATION "${CMAKE_INSTALL_DATADIR}/podgpu"
   COMPONENT podgpu_sim_files FILES_MATCHING PATTERN "*.yaml")

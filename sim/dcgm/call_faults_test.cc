@@ -81,6 +81,27 @@ TEST(DcgmCallFaultsOf4, AnOlderEngineDoesNotKnowNewerFields) {
             0);
 }
 
+TEST(DcgmReleasesOf4, KnowTheirOwnFieldsThatTheEngineKnowsToo) {
+  const struct {
+    const char* folder;
+    const char* engine;
+    unsigned short field;
+    int code;
+  } rows[] = {
+      {"", "4.6.0", 1611, -1},       {"", "4.7.1", 1611, -1},       {"4.6.1/", "4.6.1", 1611, 0},
+      {"4.6.1/", "4.6.1", 1613, -1}, {"4.7.1/", "4.7.1", 1613, 0},  {"4.7.1/", "4.7.1", 1650, 0},
+      {"4.7.1/", "4.6.1", 1611, 0},  {"4.7.1/", "4.6.1", 1613, -1},
+  };
+  for (const auto& row : rows) {
+    DcgmBench bench(4, std::string(kEightGpus) + "dcgm: {version: " + row.engine + "}\n",
+                    row.folder);
+    bench.Start();
+    abi::dcgmFieldGrp_t group = 0;
+    EXPECT_EQ(bench.On("dcgmFieldGroupCreate", 1, &row.field, "one", &group), row.code)
+        << row.folder << " " << row.engine << " " << row.field;
+  }
+}
+
 // A call in its own thread; the test can see that it is blocked.
 class Waiting {
  public:

@@ -79,17 +79,6 @@ int FillVersion(std::string_view version, abi::dcgmVersionInfo_v2* out) {
   return abi::DCGM_ST_OK;
 }
 
-// The engine's version: that of a fault, or the scenario's unless it is of the other generation.
-std::string_view EngineVersion(const Scene& scene) {
-  const std::string_view release = EngineRelease(scene.world, scene.now);
-  if (!release.empty()) {
-    return release;
-  }
-  const std::string_view version = scene.world.dcgm_version();
-  return version.starts_with(kIsDcgm4 ? "4." : "3.") && version.size() < 32 ? version
-                                                                            : kDcgmVersion;
-}
-
 int ConnectWith(const char* address, bool is_unix, uint32_t timeout_ms, abi::dcgmHandle_t* handle) {
   if (address == nullptr || handle == nullptr) {
     return abi::DCGM_ST_BADPARAM;
@@ -185,8 +174,9 @@ abi::dcgmReturn_t dcgmVersionInfo(abi::dcgmVersionInfo_v2* out) {
 
 abi::dcgmReturn_t dcgmHostengineVersionInfo(abi::dcgmHandle_t handle,
                                             abi::dcgmVersionInfo_v2* out) {
-  return Call(handle, __func__, Concern().Filling(out),
-              [&](const Scene& scene) { return FillVersion(EngineVersion(scene), out); });
+  return Call(handle, __func__, Concern().Filling(out), [&](const Scene& scene) {
+    return FillVersion(EngineRelease(scene.world, scene.now), out);
+  });
 }
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name is the vendor's.

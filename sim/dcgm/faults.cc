@@ -16,6 +16,7 @@ constexpr TimeUs kNoticeUs = 1'000'000;
 // When one GPU is unbound, the engine releases all for two seconds.  Fields whose id is a multiple
 // of six are read earlier: a part of the values comes before the rest (DCGM 4.6.0, seen).
 constexpr TimeUs kReleaseUs = 2'000'000;
+constexpr size_t kLongestRelease = 31;
 constexpr TimeUs kEarlyReleaseUs = 1'500'000;
 constexpr uint16_t kEarlyStep = 6;
 constexpr int kPollMs = 10;
@@ -145,7 +146,9 @@ bool IsDriverUnusable(const World& world, TimeUs t) {
 std::string_view EngineRelease(const World& world, TimeUs t) {
   const Fault* const fault = world.FaultAt(kEngineVersion, t);
   if (fault == nullptr) {
-    return "";
+    const std::string_view version = world.dcgm_version();
+    const bool is_of_generation = version.substr(0, 2) == kDcgmVersion.substr(0, 2);
+    return is_of_generation && version.size() <= kLongestRelease ? version : kDcgmVersion;
   }
   if (fault->version == "3.x") {
     return "3.3.9";
@@ -156,8 +159,7 @@ std::string_view EngineRelease(const World& world, TimeUs t) {
 bool EngineKnows(const World& world, TimeUs t, std::string_view since, int of_generation) {
   const std::string_view release = EngineRelease(world, t);
   // Each part of a DCGM version has one digit.
-  return release.empty() ||
-         (since <= release && (of_generation == 0 || of_generation == release[0] - '0'));
+  return since <= release && (of_generation == 0 || of_generation == release[0] - '0');
 }
 
 TimeUs SampledUntil(const World& world, int gpu, const Field& field, TimeUs now) {

@@ -39,7 +39,8 @@ bool IsDriverUnusable(const World& world, TimeUs t);
 // Whether the engine's release is at least `since` ("4.6.0"); `of_generation` is 3 or 4 for a
 // feature that only this generation has, 0 for one that both have.
 bool EngineKnows(const World& world, TimeUs t, std::string_view since, int of_generation);
-// The engine version of a fault in force; empty: none.
+// The engine's release: that of a fault in force; otherwise the scenario's, or that of the library
+// if the scenario's is of the other generation.
 std::string_view EngineRelease(const World& world, TimeUs t);
 
 // The latest time at which the engine sampled the field: now, unless a fault stops sampling.  Call

@@ -1,23 +1,26 @@
-// The generation of this build of the face: libdcgm.so.4 (4.6.0) or libdcgm.so.3 (3.3.9).
+// The release of this build of the face: libdcgm.so.4 (4.6.0, 4.6.1, 4.7.1) or libdcgm.so.3
+// (3.3.9).
 //
-// The build compiles the face twice, with PODGPU_DCGM_MAJOR 4 and 3.  All differences between the
-// generations are here: the accepted version words (each library refuses the other's), limits, and
-// the layout of a link's entity id.  A vendor library has one generation too, so this is not a
-// run-time switch.  Constants; any thread.
+// The build compiles the face once for each, with PODGPU_DCGM_MAJOR and PODGPU_DCGM_RELEASE.  All
+// differences between the generations are here: the accepted version words (each library refuses
+// the other's), limits, and the layout of a link's entity id.  Releases of one generation differ in
+// their fields (fields.h).  A vendor library has one release too, so this is not a run-time switch.
+// Constants; any thread.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "abi/dcgm.h"
 #include "abi/dcgm_connect.h"
 #include "abi/dcgm_health.h"
 #include "abi/dcgm_links.h"
 
-#ifndef PODGPU_DCGM_MAJOR
-#error "define PODGPU_DCGM_MAJOR as 4 or 3"
+#if !defined(PODGPU_DCGM_MAJOR) || !defined(PODGPU_DCGM_RELEASE)
+#error "define PODGPU_DCGM_MAJOR as 4 or 3, and PODGPU_DCGM_RELEASE as a text"
 #endif
 
 namespace podgpu::sim {
@@ -26,7 +29,8 @@ inline constexpr int kDcgmMajor = PODGPU_DCGM_MAJOR;
 static_assert(kDcgmMajor == 3 || kDcgmMajor == 4);
 inline constexpr bool kIsDcgm4 = kDcgmMajor == 4;
 
-inline constexpr const char* kDcgmVersion = kIsDcgm4 ? "4.6.0" : "3.3.9";
+inline constexpr std::string_view kDcgmVersion = PODGPU_DCGM_RELEASE;
+static_assert(kDcgmVersion.starts_with(kIsDcgm4 ? '4' : '3'));
 
 #if PODGPU_DCGM_MAJOR == 4
 using GroupInfo = abi::dcgmGroupInfo_v3;

@@ -355,6 +355,57 @@ Reading Recovery(const Query& query) {
   return Number(RecoveryAction(query.world, query.entity.device.gpu, query.sample.t));
 }
 
+// -- base units, since 4.6.1 and 4.7.0
+
+Reading MemoryTotalBytes(const Query& query) { return Number(MemoryOf(query).total); }
+Reading MemoryUsedBytes(const Query& query) { return Number(MemoryOf(query).used); }
+Reading MemoryReservedBytes(const Query& query) { return Number(MemoryOf(query).reserved); }
+Reading MemoryFreeBytes(const Query& query) {
+  const Memory memory = MemoryOf(query);
+  return Number(memory.total - memory.reserved - memory.used);
+}
+Reading Bar1TotalBytes(const Query& query) { return Number(query.gpu().bar1_total_bytes); }
+Reading Bar1UsedBytesNow(const Query&) { return Number(Bar1UsedBytes()); }
+Reading Bar1FreeBytes(const Query& query) {
+  return Number(query.gpu().bar1_total_bytes - Bar1UsedBytes());
+}
+
+// The reading of the old field, multiplied; an integer is rounded down.
+Reading OfOldField(const Query& query, uint16_t old_field, double factor) {
+  const ReadingRow* const row = FindReading(old_field);
+  if (row == nullptr) {
+    return Refuse();
+  }
+  Query old = query;
+  old.field = old_field;
+  old.argument = row->argument + (old_field - row->first);
+  Reading reading = row->read(old);
+  if (const int64_t* const number = std::get_if<int64_t>(&reading.value)) {
+    const double scaled = static_cast<double>(*number) * factor;
+    reading.value = FindField(query.field)->type == FieldType::kDouble
+                        ? Reading{.value = scaled}.value
+                        : Reading{.value = static_cast<int64_t>(scaled)}.value;
+  }
+  return reading;
+}
+
+// The argument is the first old field: the fields of a row are in the same order.
+Reading Hertz(const Query& query) {
+  return OfOldField(query, static_cast<uint16_t>(query.argument), 1e6);
+}
+Reading Joules(const Query& query) {
+  return OfOldField(query, static_cast<uint16_t>(query.argument), 1e-3);
+}
+Reading OfPercent(const Query& query) {
+  return OfOldField(query, static_cast<uint16_t>(query.argument), 1e-2);
+}
+Reading Seconds(const Query& query) {
+  return OfOldField(query, static_cast<uint16_t>(query.argument), 1e-9);
+}
+Reading NvlinkBytesPerSecond(const Query& query) {
+  return OfOldField(query, static_cast<uint16_t>(query.argument), 1'024'000);
+}
+
 using enum FieldLevel;
 
 constexpr auto kReadings = std::to_array<ReadingRow>({
@@ -502,6 +553,26 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {1531, 1531, kLink, OwnThroughputRx, 0},
     {1532, 1532, kLink, OwnNvlinkRate, ArgumentOf(Integral::kNvlinkTxBytes)},
     {1533, 1533, kLink, OwnNvlinkRate, ArgumentOf(Integral::kNvlinkRxBytes)},
+    {1600, 1600, kGpu, Bar1TotalBytes, 0},
+    {1601, 1601, kGpu, Bar1UsedBytesNow, 0},
+    {1602, 1602, kGpu, Bar1FreeBytes, 0},
+    {1603, 1605, kGpu, Hertz, 100},
+    {1606, 1607, kGpu, Hertz, 110},
+    {1608, 1610, kGpu, Hertz, 113},
+    {1611, 1611, kGpu, Joules, 156},
+    {1612, 1612, kGpu, OfPercent, 191},
+    {1613, 1614, kGpu, OfPercent, 203},
+    {1615, 1616, kGpu, OfPercent, 206},
+    {1617, 1624, kGpu, Seconds, 240},
+    {1625, 1625, kGpu, MemoryTotalBytes, 0},
+    {1626, 1626, kGpu, MemoryFreeBytes, 0},
+    {1627, 1627, kGpu, MemoryUsedBytes, 0},
+    {1628, 1628, kGpu, MemoryReservedBytes, 0},
+    {1630, 1635, kGpu, NvlinkBytesPerSecond, 440},
+    {1636, 1641, kGpu, NvlinkBytesPerSecond, 475},
+    {1642, 1644, kGpu, NvlinkBytesPerSecond, 446},
+    {1645, 1647, kGpu, NvlinkBytesPerSecond, 494},
+    {1648, 1648, kGpu, NvlinkBytesPerSecond, 449},
 });
 
 constexpr bool AscendsWithoutOverlap() {

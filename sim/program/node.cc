@@ -360,7 +360,7 @@ StatusOr<RunWriter> CreateRun(RunOptions run, std::span<const std::byte> image) 
   if (world == nullptr) {
     return absl::InternalError(error);
   }
-  run.lib_links = SharedObjects(world->driver_version());
+  run.lib_links = SharedObjects(world->driver_version(), world->dcgm_version());
   return RunWriter::Create(run, image);
 }
 

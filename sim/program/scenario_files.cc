@@ -59,7 +59,8 @@ StatusOr<ScenarioFile> LoadScenario(const std::string& name) {
       name));
 }
 
-std::vector<std::string> SharedObjects(std::string_view driver_version) {
+std::vector<std::string> SharedObjects(std::string_view driver_version,
+                                       std::string_view dcgm_version) {
   const path program_folder = path(OwnPath()).parent_path();
   const std::string_view series = driver_version.substr(0, driver_version.find('.'));
   const bool is_old = ParseDecimal(series).value_or(kFirstNewDriver) < kFirstNewDriver;
@@ -67,8 +68,10 @@ std::vector<std::string> SharedObjects(std::string_view driver_version) {
   for (const std::string_view name : kLibraries) {
     const bool is_nvml = name.starts_with("libnvidia-ml");
     for (const char* folder : {"../lib/podgpu-sim", "../lib"}) {
-      const path part = is_nvml && is_old ? "r470" : "";
-      const path file = (program_folder / folder / part / name).lexically_normal();
+      const path part = is_nvml ? path(is_old ? "r470" : "") : path(dcgm_version);
+      // Only some releases of DCGM have a library of their own.
+      const path own = (program_folder / folder / part / name).lexically_normal();
+      const path file = Exists(own) ? own : (program_folder / folder / name).lexically_normal();
       if (Exists(file)) {
         found.push_back(file.string());
         break;

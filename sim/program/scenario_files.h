@@ -24,7 +24,8 @@ StatusOr<ScenarioFile> LoadScenario(const std::string& name);
 
 // The simulated shared objects that were built with this program, by absolute path; NVML in the
 // version of the driver.
-std::vector<std::string> SharedObjects(std::string_view driver_version);
+std::vector<std::string> SharedObjects(std::string_view driver_version,
+                                       std::string_view dcgm_version);
 
 // The run directory that `arguments` give, by absolute path.
 std::string RunDirectoryPath(const Arguments& arguments);

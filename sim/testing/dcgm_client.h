@@ -28,8 +28,10 @@ inline constexpr int kInstance = abi::DCGM_FE_GPU_I;
 
 class DcgmClient {
  public:
-  explicit DcgmClient(int major)
-      : path_(std::string(PODGPU_BINARY_DIR) + "/lib/libdcgm.so." + std::to_string(major)),
+  // `folder`: of a release that has its own library, such as "4.7.1/".
+  explicit DcgmClient(int major, std::string_view folder = "")
+      : path_(std::string(PODGPU_BINARY_DIR) + "/lib/" + std::string(folder) + "libdcgm.so." +
+              std::to_string(major)),
         library_(dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     EXPECT_NE(library_, nullptr) << dlerror();
   }
@@ -99,8 +101,8 @@ class DcgmBench {
  public:
   static constexpr int64_t kTimeScale = 100;  // A request's minute becomes 600 ms.
 
-  DcgmBench(int major, std::string_view scenario)
-      : node_(scenario, kTimeScale), client_(major), major_(major) {
+  DcgmBench(int major, std::string_view scenario, std::string_view folder = "")
+      : node_(scenario, kTimeScale), client_(major, folder), major_(major) {
     setenv("PODGPU_SIM_DIR", node_.path().c_str(), 1);
     std::string error;
     run_ = RunDirectory::Open(node_.path(), error);

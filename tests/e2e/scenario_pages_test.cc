@@ -40,6 +40,7 @@ struct Shown {
   int start_s = 12;
   bool with_nvml = true;
   std::string path = "/metrics";
+  std::string more_yaml = "";  // Further lines of the scenario.
 };
 // For scenarios of which the built-in list shows too little.
 const std::string kPartsFlag =
@@ -69,7 +70,8 @@ class ScenarioPage : public ::testing::TestWithParam<Shown> {
   static std::string PageOf(const Shown& shown, const Way& way) {
     const TemporaryFolder folder;
     const std::string scenario = folder.Write(
-        shown.scenario + ".yaml", AtFixedTime(Content(SimNode::Shipped(shown.scenario))));
+        shown.scenario + ".yaml",
+        AtFixedTime(Content(SimNode::Shipped(shown.scenario))) + shown.more_yaml);
     const SimNode node(scenario, SimNode::Pace::kManual,
                        shown.has_api_server ? std::vector<std::string>{"--api-server"}
                                             : std::vector<std::string>());
@@ -204,6 +206,16 @@ INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage, ::testing::ValuesIn(kShown), [](
   }
   return name;
 });
+
+// DCGM 4.6.1 and 4.7.1 know the fields in base units themselves; before, podgpu converts.
+TEST(ScenarioPageOfNewerDcgm, IsTheSameAsWithConvertedValues) {
+  const std::string golden = ScenarioPage::Content("tests/golden/scenario-both-names.prom");
+  for (const char* version : {"4.6.1", "4.7.1"}) {
+    Shown shown{"one-gpu", "both-names", {"--both-names", "--metrics-views=dcgm"}};
+    shown.more_yaml = std::string("dcgm: {version: ") + version + "}\n";
+    EXPECT_EQ(ScenarioPage::PageOf(shown, kWays[0]), golden) << version;
+  }
+}
 
 // The report that the cluster role reads of a node, byte for byte except version and line breaks.
 TEST(ScenarioReport, EqualsTheGoldenReport) {

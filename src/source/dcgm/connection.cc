@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
+#include "base/log.h"
 #include "base/text.h"
 #include "source/dcgm/error.h"
 #include "source/decode.h"
@@ -349,6 +350,7 @@ void DcgmConnection::NoteVersions() {
     if (library_.api.dcgmHostengineVersionInfo(handle(), &info) == abi::DCGM_ST_OK) {
       engine = VersionIn(info);
     }
+    WarnOfMixedReleases(engine, library);
     if (!engine.empty() && !library.empty() && engine != library) {
       version = absl::StrFormat("%s (library %s)", engine, library);
     } else if (!engine.empty() || !library.empty()) {
@@ -357,6 +359,21 @@ void DcgmConnection::NoteVersions() {
   }
   description_.Set(
       std::make_shared<const std::string>(absl::StrFormat("dcgm %s, %s", version, kind)));
+}
+
+// NVIDIA's release notes say so of 4.7.1, but not which requests (dcgm-exporter 4.9.0).  Each part
+// of a DCGM version has one digit, so texts can be compared.
+void DcgmConnection::WarnOfMixedReleases(const std::string& engine, const std::string& library) {
+  constexpr std::string_view kStrict = "4.7.1";
+  const auto [older, newer] = std::minmax(engine, library);
+  if (older.empty() || older >= kStrict || newer < kStrict || warned_of_ == engine + library) {
+    return;
+  }
+  warned_of_ = engine + library;
+  Log(LogLevel::kWarn,
+      "some requests between DCGM 4.7.1 and an older release fail with an API version mismatch. "
+      "Install DCGM 4.7.1 both here and where the engine runs",
+      {{"engine", engine}, {"library", library}});
 }
 
 DcgmVersions DcgmVersionsIn(std::string_view description) {

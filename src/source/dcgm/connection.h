@@ -84,6 +84,7 @@ class DcgmConnection {
   Status Verify();
   void ShutDown();
   void NoteVersions();
+  void WarnOfMixedReleases(const std::string& engine, const std::string& library);
 
   const abi::DcgmLibrary& library_;
   const DcgmEndpoint endpoint_;
@@ -93,6 +94,7 @@ class DcgmConnection {
   bool initialised_ = false;
   std::atomic<abi::dcgmHandle_t> handle_ = kNone;
   Published<std::string> description_;
+  std::string warned_of_;  // The releases of the last warning.
 };
 
 }  // namespace podgpu

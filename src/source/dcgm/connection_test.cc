@@ -135,6 +135,25 @@ TEST(DcgmConnection, DescribesLibraryAndEngine) {
   EXPECT_EQ(remote.Describe(), "dcgm 4.4.2 (library 4.6.0), remote engine host:5555");
 }
 
+TEST(DcgmConnection, WarnsOnceOfReleasesThatDoNotFit) {
+  const auto warnings = [](const std::vector<std::string>& engines) {
+    FakeDcgm fake;
+    const abi::DcgmLibrary library = fake.Library();
+    DcgmConnection connection(library, {Kind::kTcp, "host:5555"}, milliseconds(1));
+    testing::internal::CaptureStderr();
+    for (const std::string& engine : engines) {
+      fake.version = engine;
+      EXPECT_TRUE(connection.Open().ok());
+      connection.Close();
+    }
+    const std::string log = testing::internal::GetCapturedStderr();
+    return std::ranges::count(log, '\n');
+  };
+  EXPECT_EQ(warnings({"4.6.0", "4.4.2", "4.7.0", "4.5.3"}), 0);
+  EXPECT_EQ(warnings({"4.7.1", "4.7.1", "4.7.1"}), 1);
+  EXPECT_EQ(warnings({"4.7.1", "4.8.0"}), 2);
+}
+
 TEST(DcgmConnection, DescribesWithoutVersions) {
   FakeDcgm fake;
   fake.without = {abi::DcgmCapability::kVersion};
