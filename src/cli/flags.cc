@@ -214,6 +214,9 @@ void TakeVersion(NodeCommand& command) {
   view.hostname_label = command.hostname_label.value_or(std::string(view.version->hostname_label));
   command.counters.release = view.version->lists;
   command.patterns.release = view.version->lists;
+  // Who asks for both names wants those of 4.9 with their meaning there.
+  command.source.util_ratio_is_percent_of_4_6 =
+      view.version->util_ratio_is_percent_of_4_6 && !command.patterns.both_names;
 }
 
 }  // namespace

@@ -344,7 +344,7 @@ void Reader::SayWhatIsRead() {
     SetStatus(is_fault ? PartState::kDegraded : PartState::kOk,
               what + "; some fields are absent: " + watch_.reason);
   } else {
-    SetStatus(PartState::kOk, std::move(what));
+    SetStatus(PartState::kOk, what + (watch_.note.empty() ? "" : "; " + watch_.note));
   }
 }
 

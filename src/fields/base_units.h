@@ -19,6 +19,9 @@ struct BaseUnit {
   bool is_whole = true;  // The result is an integer, rounded down; else it is a double.
 };
 
+// GPU_UTIL_RATIO as dcgm-exporter has it up to 4.8.4 with DCGM 4.6: the percentage.
+extern const BaseUnit kUtilRatioInPercent;
+
 // Ascending by `id`.
 std::span<const BaseUnit> BaseUnits();
 

@@ -13,6 +13,7 @@ void Findings::Clear() {
   note.reset();
   events_note.reset();
   lacked.reset();
+  util_ratio_is_percent = false;
 }
 
 bool SameLines(const Findings& a, const Findings& b) {
@@ -24,8 +25,8 @@ bool SameLines(const Findings& a, const Findings& b) {
     return std::ranges::equal(one.watches, other.watches, {}, &HealthVerdict::code,
                               &HealthVerdict::code);
   };
-  return a.asked == b.asked && a.gpus.size() == b.gpus.size() &&
-         std::ranges::equal(a.xids, b.xids, same_code) &&
+  return a.asked == b.asked && a.util_ratio_is_percent == b.util_ratio_is_percent &&
+         a.gpus.size() == b.gpus.size() && std::ranges::equal(a.xids, b.xids, same_code) &&
          std::ranges::equal(a.health, b.health, same_reasons) && a.peers == b.peers;
 }
 

@@ -95,6 +95,7 @@ struct Findings {
   std::shared_ptr<const FindingsNote> note;
   std::shared_ptr<const FindingsNote> events_note;
   std::shared_ptr<const LackedFields> lacked;  // Null: none.
+  bool util_ratio_is_percent = false;          // DCGM_FI_DEV_GPU_UTIL_RATIO is one in this grid.
 
   // Empties it and keeps its memory.
   void Clear();

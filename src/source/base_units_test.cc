@@ -59,6 +59,35 @@ TEST(BaseUnits, AreExact) {
   EXPECT_EQ(InBaseUnit(*BaseUnitOf(1603), Value::OfInt64(1, 250)).age_ms(), 250U);
 }
 
+TEST(UtilRatio, IsAPercentageOnlyWithAnEngineOf46AndSaysSo) {
+  const struct {
+    const char* engine;
+    bool as_before_4_9;
+    double expected;
+  } rows[] = {{"4.6.0", true, 37},
+              {"4.6.1", true, 37},
+              {"4.6.1", false, 0.37},
+              {"4.5.3", true, 0.37},
+              {"4.7.1", true, 0.375}};
+  for (const auto& row : rows) {
+    Node node(1);
+    node.util_ratio_is_percent_of_4_6 = row.as_before_4_9;
+    node.dcgm.version = row.engine;
+    const auto grid = node.Start({kUtilisation, kUtilRatio});
+    node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, kUtilisation, 37);
+    node.dcgm.SetDouble(abi::DCGM_FE_GPU, 0, kUtilRatio, 0.375);
+    ASSERT_TRUE(node.source().Read(*grid).ok());
+    EXPECT_EQ(Cell(*grid, kUtilRatio, 0).number(), row.expected) << row.engine;
+    EXPECT_EQ(Cell(*grid, kUtilisation, 0).int64(), 37);
+    const bool is_percent = row.expected == 37;
+    EXPECT_EQ(grid->findings.util_ratio_is_percent, is_percent);
+    EXPECT_EQ(node.watched.note.starts_with("DCGM_FI_DEV_GPU_UTIL_RATIO is a percentage"),
+              is_percent);
+    node.Start({kUtilisation});
+    EXPECT_EQ(node.watched.note, "") << "it is not asked for";
+  }
+}
+
 // An engine, and whether it knows fields of 4.6.1 and of 4.7.
 struct Engine {
   const char* version;

@@ -44,6 +44,7 @@ StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
   DcgmSourceOptions dcgm{.endpoint = std::move(endpoint),
                          .connect_timeout = options.connect_timeout,
                          .stale_after = options.stale_after,
+                         .util_ratio_is_percent_of_4_6 = options.util_ratio_is_percent_of_4_6,
                          .written_off = written_off};
   return std::make_unique<DcgmSource>(std::move(library), std::move(dcgm), std::move(nvml), clock);
 }

@@ -40,6 +40,8 @@ struct SourceOptions {
   std::chrono::milliseconds connect_timeout{5000};
   // Limit without a fresh sample; then the engine is restarted.
   std::chrono::milliseconds stale_after{5000};
+  // With an engine of DCGM 4.6, GPU_UTIL_RATIO is a percentage (DcgmSourceOptions).
+  bool util_ratio_is_percent_of_4_6 = false;
   // The metrics that will be asked for; kAuto chooses the source by them.
   std::vector<const Field*> fields = {};
   FindingsAsked asked = {};

@@ -36,6 +36,7 @@ struct WatchResult {
   // NVML is read in place of the host engine that the configuration names: which engine and why, as
   // one sentence without a full stop; empty: no.  The remedy belongs to it.
   std::string stand_in = {}, remedy = {};
+  std::string note = {};  // What readers of the page must know although nothing is wrong.
 };
 
 // Returns true when `status` says that the connection, its groups or its watches are gone, so the

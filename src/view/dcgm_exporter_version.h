@@ -26,6 +26,8 @@ struct DcgmExporterVersion {
   // Metrics that are read on a compute instance (memory, profiling) have GPU_CI_ID, if the GPU
   // instance has exactly one.
   bool has_compute_instance_ids = false;
+  // With an engine of DCGM 4.6, DCGM_FI_DEV_GPU_UTIL_RATIO is the percentage DCGM_FI_DEV_GPU_UTIL.
+  bool util_ratio_is_percent_of_4_6 = true;
   ListsOfRelease lists;
 };
 

@@ -231,6 +231,9 @@ class DcgmRows {
   void AddPodValue(uint16_t field_id, const Row& row) {
     const Owner& pod = *row.owner.pod;
     const BaseUnit* unit = BaseUnitOf(field_id);  // The slots are in the old units.
+    if (field_id == field_ids::kGpuUtilRatio && input_.grid.findings.util_ratio_is_percent) {
+      unit = &kUtilRatioInPercent;
+    }
     const PodSlotKey key{unit != nullptr ? unit->old_id : field_id, row.entity.index,
                          pod.pod_namespace, pod.pod};
     if (input_.pod_slots != nullptr && input_.pod_slots->contains(key)) {

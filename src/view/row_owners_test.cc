@@ -64,6 +64,7 @@ class SharedNode {
             Value::OfInt64(41);
       }
     }
+    grid.findings.util_ratio_is_percent = util_ratio_is_percent;
     owners = Join(*topology, allocations_, join);
     for (std::vector<Owner>& of_entity : owners.by_entity) {
       for (Owner& owner : of_entity) {
@@ -88,6 +89,7 @@ class SharedNode {
   std::optional<PodSlots> slots;
   std::vector<Value> slot_values;
   size_t unknown = 0;
+  bool util_ratio_is_percent = false;
 
  private:
   static std::vector<std::string> Shortened(const std::string& page) {
@@ -251,12 +253,15 @@ TEST(VirtualGpus, TheNumberOfAPodIsInTheUnitOfTheName) {
     const char* csv;
     uint16_t old_field;
     const char* end;
+    bool is_percent = false;
   } rows[] = {{"DCGM_FI_DEV_FB_USED_BYTES,gauge,f\n", kUsedMemory, "vgpu=\"0\"} 2147483648"},
-              {"DCGM_FI_DEV_GPU_UTIL_RATIO,gauge,u\n", kUtilisation, "vgpu=\"0\"} 20.480000"}};
+              {"DCGM_FI_DEV_GPU_UTIL_RATIO,gauge,u\n", kUtilisation, "vgpu=\"0\"} 20.480000"},
+              {"DCGM_FI_DEV_GPU_UTIL_RATIO,gauge,u\n", kUtilisation, "vgpu=\"0\"} 2048", true}};
   for (const auto& row : rows) {
     SharedNode node(row.csv);
     node.Give("a", kWhole + "::0");
     node.Give("b", kWhole + "::1");
+    node.util_ratio_is_percent = row.is_percent;
     node.slots = PodSlots{{{row.old_field, 0, "ns", "a"}, 0}};
     node.slot_values = {Value::OfInt64(2'048)};
     const std::vector<std::string> found = node.Rows();

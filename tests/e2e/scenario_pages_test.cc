@@ -69,9 +69,9 @@ class ScenarioPage : public ::testing::TestWithParam<Shown> {
   // Each way gets a new node, which starts at the same world time and date.
   static std::string PageOf(const Shown& shown, const Way& way) {
     const TemporaryFolder folder;
-    const std::string scenario = folder.Write(
-        shown.scenario + ".yaml",
-        AtFixedTime(Content(SimNode::Shipped(shown.scenario))) + shown.more_yaml);
+    const std::string scenario =
+        folder.Write(shown.scenario + ".yaml",
+                     AtFixedTime(Content(SimNode::Shipped(shown.scenario))) + shown.more_yaml);
     const SimNode node(scenario, SimNode::Pace::kManual,
                        shown.has_api_server ? std::vector<std::string>{"--api-server"}
                                             : std::vector<std::string>());

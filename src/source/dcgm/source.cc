@@ -5,6 +5,9 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/log.h"
+#include "fields/field_ids.h"
+
 namespace podgpu {
 namespace {
 
@@ -48,6 +51,7 @@ DcgmSource::DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, Nvml
                     WatchedPart(library_, clock_, PartKind::kCpuCore, connection_.is_embedded())},
       nvml_(std::move(nvml)),
       stale_after_(options.stale_after),
+      util_ratio_is_percent_of_4_6_(options.util_ratio_is_percent_of_4_6),
       empty_(kEmptyPatience, kEmptyPatience),
       without_gpu_(kCpuPatience, kLongestCpuPatience),
       misread_(kMisreadPatience, kLongestMisreadPatience),
@@ -111,6 +115,8 @@ StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
   }
   const std::string version = DcgmVersionsIn(connection_.Describe()).engine;
   watches_.SetEngineVersion(version);
+  util_ratio_is_percent_ = util_ratio_is_percent_of_4_6_ && version.starts_with("4.6.");
+  watches_.SetUtilRatioInPercent(util_ratio_is_percent_);
   for (WatchedPart& part : part_watches_) {
     part.watches.SetEngineVersion(version);
   }
@@ -129,8 +135,24 @@ StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
   watched_topology_ = topology;
   if (result.ok()) {
     events_.Follow(connection_.handle(), topology, period);
+    NoteUtilRatio(fields, *result);
   }
   return result.ok() ? std::move(result) : CheckConnection(result.status());
+}
+
+void DcgmSource::NoteUtilRatio(const std::vector<const Field*>& fields, WatchResult& result) {
+  const bool is_asked =
+      std::ranges::find(fields, field_ids::kGpuUtilRatio, &Field::id) != fields.end();
+  if (!is_asked || !util_ratio_is_percent_) {
+    return;
+  }
+  result.note =
+      "DCGM_FI_DEV_GPU_UTIL_RATIO is a percentage, as dcgm-exporter before 4.9 has it with DCGM "
+      "4.6. --dcgm-exporter-version=4.9 or --both-names makes it 0 to 1";
+  if (!has_told_util_ratio_) {
+    has_told_util_ratio_ = true;
+    Log(LogLevel::kWarn, result.note, {});
+  }
 }
 
 // A refusal for one kind of part is reported and affects only that kind.
@@ -200,6 +222,7 @@ Status DcgmSource::Read(Grid& grid) {
   PODGPU_RETURN_IF_ERROR(CheckConnection(ReadParts(grid)));
   PODGPU_RETURN_IF_ERROR(CheckConnection(events_.Collect(connection_.handle(), grid)));
   PODGPU_RETURN_IF_ERROR(CheckConnection(health_.Read(connection_.handle(), grid)));
+  grid.findings.util_ratio_is_percent = util_ratio_is_percent_;
   return DisconnectIfStale(grid);
 }
 

@@ -31,7 +31,10 @@ struct DcgmSourceOptions {
   DcgmEndpoint endpoint;
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds stale_after{5000};  // Limit without a fresh sample; then it reconnects.
-  ThreadTally written_off = NewThreadTally();   // Counts threads that hang in a call.
+  // With an engine of DCGM 4.6, DCGM_FI_DEV_GPU_UTIL_RATIO is a percentage, as its name meant
+  // there.
+  bool util_ratio_is_percent_of_4_6 = false;
+  ThreadTally written_off = NewThreadTally();  // Counts threads that hang in a call.
 };
 
 class DcgmSource final : public Source {
@@ -68,6 +71,8 @@ class DcgmSource final : public Source {
   Status WatchParts(const Topology& topology, const std::vector<const Field*>& fields,
                     std::chrono::microseconds period, WatchResult& result);
   Status ReadParts(Grid& grid);
+  // Says that GPU_UTIL_RATIO is a percentage, if it is asked for and is one.
+  void NoteUtilRatio(const std::vector<const Field*>& fields, WatchResult& result);
   void RenewGroups();
   void ForgetWatches();
   Status DisconnectIfStale(const Grid& grid);
@@ -88,6 +93,9 @@ class DcgmSource final : public Source {
   Topology watched_topology_;  // Argument of the last Watch.
   NvmlIdentity nvml_;
   const std::chrono::milliseconds stale_after_;
+  const bool util_ratio_is_percent_of_4_6_;
+  bool util_ratio_is_percent_ = false;
+  bool has_told_util_ratio_ = false;
   StaleDetector empty_;        // The embedded engine lists nothing at all.
   StaleDetector without_gpu_;  // It lists CPUs but no GPU.
   StaleDetector misread_;      // It confuses MIG instances with instances of another GPU.

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "fields/field_ids.h"
 #include "sample/columns.h"
 #include "source/dcgm/error.h"
 #include "source/dcgm/parts.h"
@@ -171,7 +172,8 @@ void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
     const auto old = std::ranges::find(fields_, unit->old_id, &WatchedField::id);
     WatchedField& watched = old != fields_.end() ? *old : Request(*FindField(unit->old_id));
     watched.base_row = row;
-    watched.base_unit = unit;
+    const bool in_percent = util_ratio_in_percent_ && field.id == field_ids::kGpuUtilRatio;
+    watched.base_unit = in_percent ? &kUtilRatioInPercent : unit;
   }
 }
 

@@ -51,6 +51,9 @@ class DcgmWatches {
   // Tells the version of the engine, "4.6.0", for the next Start; empty: it is not known.
   void SetEngineVersion(std::string version) { engine_version_ = std::move(version); }
 
+  // Whether the next Start makes GPU_UTIL_RATIO a percentage where the engine does not know it.
+  void SetUtilRatioInPercent(bool is_percent) { util_ratio_in_percent_ = is_percent; }
+
   // Replaces all watches.  After a failure nothing is watched.
   StatusOr<WatchResult> Start(abi::dcgmHandle_t handle, const Topology& topology,
                               const std::vector<const Field*>& fields,
@@ -133,6 +136,7 @@ class DcgmWatches {
   const std::optional<PartKind> part_;  // Absent: GPUs and instances.
   bool profiles_ = true;
   std::string engine_version_;
+  bool util_ratio_in_percent_ = false;
   bool profiled_at_start_ = true;
   DcgmNames names_;
   std::chrono::microseconds period_{};

@@ -70,7 +70,9 @@ struct Node {
     if (!made) {
       made = std::make_unique<DcgmSource>(
           dcgm.Library(),
-          DcgmSourceOptions{.endpoint = place, .connect_timeout = std::chrono::milliseconds(1000)},
+          DcgmSourceOptions{.endpoint = place,
+                            .connect_timeout = std::chrono::milliseconds(1000),
+                            .util_ratio_is_percent_of_4_6 = util_ratio_is_percent_of_4_6},
           NvmlIdentity([this]() -> StatusOr<abi::NvmlLibrary> { return nvml.Library(); }), clock);
     }
     return *made;
@@ -94,6 +96,7 @@ struct Node {
   FakeNvml nvml;
   ManualClock clock;
   DcgmEndpoint place;
+  bool util_ratio_is_percent_of_4_6 = false;
   std::unique_ptr<DcgmSource> made;
   WatchResult watched;
 };
