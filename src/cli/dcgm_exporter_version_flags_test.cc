@@ -68,6 +68,29 @@ TEST(FlagsSince483, SetTheTimeoutsOfClients) {
   }
 }
 
+TEST(FlagsSince483, ACorrectFlagWinsOverAWrongVariable) {
+  const std::vector<std::string> arguments = {"--web-read-timeout=5s", "--watch-max-keep-age=5m"};
+  const NodeCommand command =
+      ParseFlags(arguments, [](const std::string& name) {
+        return name == "DCGM_EXPORTER_WEB_READ_TIMEOUT"     ? std::optional<std::string>("bad")
+               : name == "DCGM_EXPORTER_WATCH_MAX_KEEP_AGE" ? std::optional<std::string>("5m")
+                                                            : std::nullopt;
+      }).value();
+  EXPECT_EQ(command.exporter.http.request_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(FlagWarnings(command).size(), 1U) << "of --watch-max-keep-age, once";
+}
+
+TEST(DcgmExporterVersionFlag, SaysWhereGpuUtilRatioIsAPercentage) {
+  const auto is_percent = [](const std::vector<std::string>& arguments) {
+    return ParseVersionFlags(arguments).source.util_ratio_is_percent_of_4_6;
+  };
+  EXPECT_FALSE(is_percent({}));
+  EXPECT_TRUE(is_percent({"--dcgm-exporter-version=4.8.3"}));
+  EXPECT_TRUE(is_percent({"--dcgm-exporter-version=4.8.4"}));
+  EXPECT_FALSE(is_percent({"--dcgm-exporter-version=4.8.4", "--both-names"}));
+  EXPECT_FALSE(is_percent({"--dcgm-exporter-version=4.9"}));
+}
+
 TEST(FlagsSince483, WithoutMeaningHereAreNamed) {
   EXPECT_TRUE(FlagWarnings(ParseVersionFlags({"--enable-exporter-metrics=false"})).empty());
   for (const std::string flag : {"--watch-max-keep-age=5m", "--watch-max-keep-samples=0",

@@ -350,7 +350,10 @@ Status SetAction(NodeCommand& command, std::string_view value, NodeCommand::Acti
 
 // A flag of dcgm-exporter that is accepted without effect; `why` tells the alternative.
 Status TakeIdle(NodeCommand& command, std::string_view flag, std::string_view why) {
-  command.idle_flags.push_back(absl::StrFormat("%s %s", flag, why));
+  const std::string line = absl::StrFormat("%s %s", flag, why);
+  if (std::ranges::count(command.idle_flags, line) == 0) {  // The variable and the flag.
+    command.idle_flags.push_back(line);
+  }
   return absl::OkStatus();
 }
 
@@ -375,6 +378,10 @@ Status TakeTimeout(NodeCommand& command, std::string_view flag, std::string_view
         flag, Quoted(value), std::chrono::floor<std::chrono::seconds>(timeout).count()));
     return absl::OkStatus();
   }
+  // The command line wins over a wrong variable, which was read before.
+  std::erase_if(command.idle_flags, [&](const std::string& line) {
+    return line.starts_with(absl::StrFormat("%s=", flag));
+  });
   timeout = whole;
   return absl::OkStatus();
 }

@@ -300,6 +300,8 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
 
 std::vector<std::string> UnknownVariables(std::span<const std::string> names) {
   constexpr std::string_view kPrefix = "DCGM_EXPORTER_";
+  constexpr std::string_view kNotOffered[] = {"DCGM_EXPORTER_CONFIG_FILE",
+                                              "DCGM_EXPORTER_CONTAINER_LABELS"};
   std::vector<std::string_view> known;
   for (const Flag& flag : FlagTable()) {
     known.push_back(flag.variable);
@@ -308,6 +310,13 @@ std::vector<std::string> UnknownVariables(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (!name.starts_with(kPrefix) || IsOfAService(name) ||
         std::ranges::find(known, name) != known.end()) {
+      continue;
+    }
+    if (std::ranges::count(kNotOffered, name) > 0) {
+      lines.push_back(absl::StrFormat(
+          "the environment variable %s has no effect: podgpu does not offer this setting of "
+          "dcgm-exporter. Remove it",
+          Quoted(name)));
       continue;
     }
     const std::optional<std::string_view> nearest = Nearest(name, known);

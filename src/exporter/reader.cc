@@ -329,6 +329,7 @@ void Reader::SayWhatIsRead() {
       "%s: %s, %s%s, read every %s%s", source_->Describe(), Counted(topology_->gpus.size(), "GPU"),
       Counted(topology_->instances.size(), "MIG instance"), CountParts(*topology_, kinds_),
       Seconds(options_.period), profiles_ ? "" : ", profiling paused on request");
+  what += watch_.note.empty() ? "" : "; " + watch_.note;
   if (!scan_failure_.empty()) {
     SetStatus(PartState::kDegraded,
               what + "; shows the last known devices, since " + scan_failure_);
@@ -344,7 +345,7 @@ void Reader::SayWhatIsRead() {
     SetStatus(is_fault ? PartState::kDegraded : PartState::kOk,
               what + "; some fields are absent: " + watch_.reason);
   } else {
-    SetStatus(PartState::kOk, what + (watch_.note.empty() ? "" : "; " + watch_.note));
+    SetStatus(PartState::kOk, std::move(what));
   }
 }
 

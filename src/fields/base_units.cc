@@ -81,8 +81,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-constexpr BaseUnit kUtilRatioInPercent = {1613, 203, 1, 1, true};
-
 std::span<const BaseUnit> BaseUnits() { return kRows; }
 
 const BaseUnit* BaseUnitOf(uint16_t id) {

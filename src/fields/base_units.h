@@ -20,7 +20,7 @@ struct BaseUnit {
 };
 
 // GPU_UTIL_RATIO as dcgm-exporter has it up to 4.8.4 with DCGM 4.6: the percentage.
-extern const BaseUnit kUtilRatioInPercent;
+inline constexpr BaseUnit kUtilRatioInPercent = {1613, 203, 1, 1, true};
 
 // Ascending by `id`.
 std::span<const BaseUnit> BaseUnits();

@@ -44,6 +44,22 @@ std::string_view NameThatMatches(const Field& field, const std::vector<std::stri
   return oldest;
 }
 
+// Returns the names of the field that are a whole pattern.
+std::vector<std::string_view> ExactNames(const Field& field,
+                                         const std::vector<std::string>& patterns) {
+  std::vector<std::string_view> names;
+  const auto take = [&](std::string_view name) {
+    if (!name.empty() && std::ranges::find(patterns, name) != patterns.end()) {
+      names.push_back(name);
+    }
+  };
+  if (HasNumber(field)) {
+    take(field.name);
+    std::ranges::for_each(field.other_names, take);
+  }
+  return names;
+}
+
 // Returns the line of that name in a built-in list, which has one for each renamed metric.
 Counter BuiltInLine(std::string_view name, const ListsOfRelease& release) {
   for (const EmbeddedFile& list : CounterLists()) {
@@ -108,10 +124,13 @@ void WarnOfIdle(const MetricPatterns& patterns, Counters& counters) {
 
 Counters Select(Counters counters, const MetricPatterns& patterns) {
   for (const Field& field : Catalogue()) {
+    for (const std::string_view name : ExactNames(field, patterns.include)) {
+      if (!HasLine(counters.counters, name)) {
+        counters.counters.push_back(MakeCounter(field, name));
+      }
+    }
     const std::string_view name = NameThatMatches(field, patterns.include);
-    const bool is_exact = std::ranges::find(patterns.include, name) != patterns.include.end();
-    if (!name.empty() &&
-        (is_exact ? !HasLine(counters.counters, name) : !Lists(counters.counters, field))) {
+    if (!name.empty() && !Lists(counters.counters, field)) {
       counters.counters.push_back(MakeCounter(field, name));
     }
   }

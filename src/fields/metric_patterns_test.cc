@@ -53,6 +53,9 @@ TEST(MetricPatterns, RemoveLinesByEitherName) {
 TEST(MetricPatterns, AddAnotherNameOfAListedFieldOnlyIfItIsNamed) {
   EXPECT_EQ(NamesAfter({{"DCGM_FI_DEV_GPU_TEMP_CELSIUS"}, {"*SERIAL"}}),
             (Names{"DCGM_FI_DEV_GPU_TEMP", "dcgm_sm_clock", "DCGM_FI_DEV_GPU_TEMP_CELSIUS"}));
+  EXPECT_EQ(NamesAfter({{"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS"}, {"*SERIAL"}}),
+            (Names{"DCGM_FI_DEV_GPU_TEMP", "dcgm_sm_clock", "DCGM_FI_DEV_BOARD_POWER_WATTS",
+                   "DCGM_FI_DEV_POWER_USAGE"}));
   EXPECT_EQ(NamesAfter({{"DCGM_FI_DEV_GPU_TEMP_C*"}, {"*SERIAL"}}),
             (Names{"DCGM_FI_DEV_GPU_TEMP", "dcgm_sm_clock"}));
 }

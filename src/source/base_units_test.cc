@@ -81,8 +81,7 @@ TEST(UtilRatio, IsAPercentageOnlyWithAnEngineOf46AndSaysSo) {
     EXPECT_EQ(Cell(*grid, kUtilisation, 0).int64(), 37);
     const bool is_percent = row.expected == 37;
     EXPECT_EQ(grid->findings.util_ratio_is_percent, is_percent);
-    EXPECT_EQ(node.watched.note.starts_with("DCGM_FI_DEV_GPU_UTIL_RATIO is a percentage"),
-              is_percent);
+    EXPECT_EQ(node.watched.note == "DCGM_FI_DEV_GPU_UTIL_RATIO is in percent", is_percent);
     node.Start({kUtilisation});
     EXPECT_EQ(node.watched.note, "") << "it is not asked for";
   }

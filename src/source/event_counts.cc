@@ -77,7 +77,8 @@ void EventCounts::CountNewReasons(Record& record, int64_t reasons, int64_t stamp
   record.last_reasons = reasons;
 }
 
-void EventCounts::ForgetXidWindow(size_t gpu) {
+void EventCounts::ForgetXidWindow(size_t gpu, int64_t now_us) {
+  started_us_ = std::min(started_us_.value_or(now_us), now_us);
   Record& record = At(gpu);
   record.xid_window.Clear();
   record.counts.xids = 0;
@@ -86,7 +87,8 @@ void EventCounts::ForgetXidWindow(size_t gpu) {
   }
 }
 
-void EventCounts::ForgetClockWindow(size_t gpu) {
+void EventCounts::ForgetClockWindow(size_t gpu, int64_t now_us) {
+  started_us_ = std::min(started_us_.value_or(now_us), now_us);
   Record& record = At(gpu);
   record.clock_window.Clear();
   record.counts.clock_samples = 0;

@@ -35,10 +35,10 @@ class EventCounts {
   void AddXid(size_t gpu, int64_t code, int64_t stamp_us);
   // Adds a sample of the mask of clock reasons (field 112).
   void AddClocks(size_t gpu, int64_t reasons, int64_t stamp_us);
-  // Empty the window of `gpu`, for a clock that was set back: the stamps in the window are of a
-  // time that has not come yet.
-  void ForgetXidWindow(size_t gpu);
-  void ForgetClockWindow(size_t gpu);
+  // Empty the window of `gpu`, for a clock that was set back to `now_us`: the stamps in the window
+  // are of a time that has not come yet.  Events from then on count in totals.
+  void ForgetXidWindow(size_t gpu, int64_t now_us);
+  void ForgetClockWindow(size_t gpu, int64_t now_us);
 
   // Writes the counts into `findings`, for the windows that it asks for, which end at `now`. The
   // caller sets whether the counts are known (xids_known, clocks_known).

@@ -84,7 +84,7 @@ TEST(EventCounts, CountAReasonInTotalWhenItComesAfterTheFirstSample) {
   }
   const std::array<uint64_t, 9> expected = {0, 2, 0, 0, 0, 0, 0, 0, 1};
   EXPECT_EQ(CountsAt(counts, kStart + seconds(7)).gpus[0].clock_event_totals, expected);
-  counts.ForgetClockWindow(0);
+  counts.ForgetClockWindow(0, kStartUs);
   const GpuEventCounts later = CountsAt(counts, kStart + std::chrono::hours(1)).gpus[0];
   EXPECT_EQ(later.clock_event_totals, expected);
   EXPECT_EQ(later.clock_samples, 0U);
@@ -131,11 +131,14 @@ TEST(EventCounts, BeginNewWindowsWhenAClockWasSetBack) {
   counts.Follow(TwoGpus(), kStart);
   counts.AddXid(0, 5, kStartUs);
   counts.AddClocks(0, 5, kStartUs);
-  counts.ForgetXidWindow(0);
-  counts.ForgetClockWindow(0);
+  const int64_t set_back_us = kStartUs - 3'600 * kOneSecondUs;
+  counts.ForgetXidWindow(0, set_back_us);
+  counts.ForgetClockWindow(0, set_back_us);
   const Findings findings = CountsAt(counts, kStart);
   EXPECT_EQ(findings.xids, (std::vector<XidCount>{{0, 5, 1, 0, kStartUs}}));
   EXPECT_EQ(findings.gpus[0], GpuEventCounts{});
+  counts.AddXid(0, 5, set_back_us + 1);
+  EXPECT_EQ(CountsAt(counts, kStart).xids[0].total, 2U) << "this happened after the start";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr ListsOfRelease k490 = {.renamed_list = "default-counters-4.9.csv",
                                  .nvlink_bandwidth_type = "gauge"};
 
 constexpr std::array kVersions = {
-    DcgmExporterVersion{"4.8.2", "Hostname", kOld, false, false, false, true, k482},
+    DcgmExporterVersion{"4.8.2", "Hostname", kOld, false, false, false, false, k482},
     DcgmExporterVersion{"4.8.3", "hostname", kNew, true, true, false, true, k483},
     DcgmExporterVersion{"4.8.4", "hostname", kNew, true, true, true, true, k483},
     DcgmExporterVersion{"4.9", "hostname", kNew, true, true, true, false, k490},

@@ -106,10 +106,10 @@ class FindingRows {
     }
   }
 
-  // Dcgm-exporter has no row before the first event.
+  // Dcgm-exporter has no row before the first event, and none for the code 0.
   void AddXidTotals(EntityId gpu, size_t index) {
     for (size_t i = 0; i < findings_.xids.size(); ++i) {
-      if (findings_.xids[i].gpu == index) {
+      if (findings_.xids[i].gpu == index && findings_.xids[i].code != 0) {
         AddRow(gpu, {{"xid", std::to_string(findings_.xids[i].code)}}, slots_.XidTotal(i));
       }
     }

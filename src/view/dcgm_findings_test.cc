@@ -91,6 +91,8 @@ TEST(DcgmFindings, HaveTotalsOfWhatHappenedAlsoWhenTheReadingIsTooOld) {
   node.grid.findings.xids[0].total = 3;
   node.AddXid(1, 79, 1);  // From before the start.
   node.grid.findings.xids[1].total = 0;
+  node.AddXid(1, 0, 1);
+  node.grid.findings.xids[2].total = 1;
   node.grid.findings.gpus[1].clock_event_totals = {0, 0, 2, 0, 0, 0, 0, 0, 5};
   const std::string expected =
       "DCGM_EXP_XID_ERRORS_TOTAL{gpu=\"0\",xid=\"43\"} 3\n"

@@ -61,7 +61,8 @@ const char* SchemeOf(Kind kind) {
 // Returns whether `address` is CID:port, two 32-bit numbers.
 bool IsVsockAddress(std::string_view address) {
   const std::vector<std::string_view> numbers = Split(address, ':');
-  return numbers.size() == 2 && std::ranges::all_of(numbers, [](std::string_view text) {
+  return numbers.size() == 2 && numbers[1] != "0" &&
+         std::ranges::all_of(numbers, [](std::string_view text) {
            const std::optional<uint64_t> number = ParseDecimal(text);
            return number && *number <= std::numeric_limits<uint32_t>::max();
          });
@@ -84,8 +85,10 @@ bool HasGoodPort(std::string_view address) {
 }
 
 std::string NameOf(const DcgmEndpoint& endpoint) {
-  return endpoint.kind == Kind::kEmbedded ? "the embedded DCGM engine"
-                                          : "the host engine " + endpoint.address;
+  const char* const scheme = endpoint.kind == Kind::kVsock ? "vsock://" : "";
+  return endpoint.kind == Kind::kEmbedded
+             ? "the embedded DCGM engine"
+             : absl::StrCat("the host engine ", scheme, endpoint.address);
 }
 
 // The result of a connect.
@@ -191,7 +194,7 @@ StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text) {
     }
     return DcgmEndpoint{Kind::kVsock, std::string(rest)};
   }
-  if (!scheme.empty() && scheme != SchemeOf(Kind::kTcp)) {
+  if ((!scheme.empty() && scheme != SchemeOf(Kind::kTcp)) || text.starts_with(kSchemeEnd)) {
     return BadAddress(text, "has an unknown scheme");
   }
   return ParseHost(text, rest);

@@ -56,6 +56,8 @@ TEST(DcgmAddress, RefusesOtherAddresses) {
       {"tcp://", "names no host"},
       {"tcp:///run/dcgm.sock", "names no host"},
       {"http://host:5555", "has an unknown scheme"},
+      {"://host:5555", "has an unknown scheme"},
+      {"vsock://3:0", "has no two numbers after vsock://"},
       {"vsock://3", "has no two numbers after vsock://"},
       {"vsock://host:5555", "has no two numbers after vsock://"},
       {"vsock://3:5555:1", "has no two numbers after vsock://"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -44,9 +45,15 @@ void DcgmEvents::Follow(abi::dcgmHandle_t handle, const Topology& topology,
   const bool same = std::ranges::equal(topology.gpus, devices_, {}, &Gpu::gpu_id, &Device::gpu_id);
   if (!same) {
     Renew(handle);
-    devices_.clear();
+    // A GPU that stays keeps its cells; else its samples would be counted again.
+    const std::vector<Device> before = std::exchange(devices_, {});
     for (const Gpu& gpu : topology.gpus) {
-      devices_.emplace_back().gpu_id = gpu.gpu_id;
+      const auto known = std::ranges::find(before, gpu.gpu_id, &Device::gpu_id);
+      if (known != before.end()) {
+        devices_.push_back(*known);
+      } else {
+        devices_.emplace_back().gpu_id = gpu.gpu_id;
+      }
     }
   }
   counts_.Follow(topology, clock_.WallNow());
@@ -118,7 +125,8 @@ Status DcgmEvents::CollectCell(abi::dcgmHandle_t handle, size_t gpu, size_t fiel
   reply_.clear();
   if (newest.stamp_us < cell.seen_us) {
     // The engine's clock was set back: its other samples have stamps that cannot be compared.
-    field == kXids ? counts_.ForgetXidWindow(gpu) : counts_.ForgetClockWindow(gpu);
+    field == kXids ? counts_.ForgetXidWindow(gpu, newest.stamp_us)
+                   : counts_.ForgetClockWindow(gpu, newest.stamp_us);
     cell.seen_us = newest.stamp_us;
     Count(gpu, field, newest);
     return absl::OkStatus();

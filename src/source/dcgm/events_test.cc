@@ -84,6 +84,22 @@ TEST(DcgmEvents, AreAllCountedAfterTheGpuWasBoundAgain) {
   EXPECT_EQ(node.Read().xids[0].total, 3U);
 }
 
+TEST(DcgmEvents, AreNotCountedAgainWhenAnotherGpuComes) {
+  CountingNode node(1);
+  node.Read();
+  node.dcgm.AddSample(0, kXidId, 79, node.Now());
+  EXPECT_EQ(node.Read().xids[0].total, 1U);
+  node.dcgm.Change([&] {
+    FakeGpu other = node.dcgm.gpus[0];
+    other.gpu_id = 1;
+    other.uuid = "GPU-other";
+    node.dcgm.gpus.push_back(other);
+  });
+  node.grid = node.Start({kClockReasons, kTemperatureId, kXidId});
+  ASSERT_EQ(node.Read().gpus.size(), 2U);
+  EXPECT_EQ(node.Read().xids[0].total, 1U);
+}
+
 TEST(DcgmEvents, AreNotCountedAgainByANewConnection) {
   CountingNode node;
   node.Read();

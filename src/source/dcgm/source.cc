@@ -146,12 +146,12 @@ void DcgmSource::NoteUtilRatio(const std::vector<const Field*>& fields, WatchRes
   if (!is_asked || !util_ratio_is_percent_) {
     return;
   }
-  result.note =
-      "DCGM_FI_DEV_GPU_UTIL_RATIO is a percentage, as dcgm-exporter before 4.9 has it with DCGM "
-      "4.6. --dcgm-exporter-version=4.9 or --both-names makes it 0 to 1";
+  result.note = "DCGM_FI_DEV_GPU_UTIL_RATIO is in percent";
   if (!has_told_util_ratio_) {
     has_told_util_ratio_ = true;
-    Log(LogLevel::kWarn, result.note, {});
+    Log(LogLevel::kWarn,
+        "DCGM_FI_DEV_GPU_UTIL_RATIO is in percent, as dcgm-exporter 4.8.3 and 4.8.4 have it with "
+        "DCGM 4.6. --dcgm-exporter-version=4.9 or --both-names makes it 0 to 1");
   }
 }
 

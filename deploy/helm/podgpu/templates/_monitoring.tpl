@@ -30,7 +30,7 @@
 {{/* How often Prometheus reads the page of a node, and how long that may take. Releases of dcgm-exporter's chart differ. */}}
 {{- define "podgpu.scrapeTimes" -}}
 {{- $m := .Values.serviceMonitor -}}
-{{- $is_old := has (.Values.compatibility.version | toString) (list "" "4.8.2") -}}
+{{- $is_old := has (.Values.compatibility.version | default "" | toString) (list "" "4.8.2") -}}
 {{- $interval := $m.interval | default (ternary "15s" "30s" $is_old) -}}
 {{- $usual := ternary "10s" "25s" $is_old -}}
 {{- $is_longer := gt (include "podgpu.milliseconds" $usual | int64) (include "podgpu.milliseconds" $interval | int64) -}}
