@@ -399,7 +399,8 @@ int ReadingsSince(const Scene& scene, const Delivery& which, TimeUs since,
   const int gpu = GpuOf(scene, key.first);
   const size_t before = readings.size();
   const auto add = [&](Reading reading) {
-    readings.push_back({which.entity, which.field, std::move(reading)});
+    Delivery& made = readings.emplace_back(which);
+    made.reading = std::move(reading);
   };
   if (IsEventField(which.field->id)) {
     const TimeUs first = std::max(since, scene.state.start.at);

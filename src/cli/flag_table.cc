@@ -537,8 +537,7 @@ constexpr Flag kDevices[] = {
     {"devices", "d", "DCGM_EXPORTER_DEVICES_STR", FlagKind::kString, "f",
      "GPUs and MIG instances on DCGM rows: f (instances, or the GPU if it has none), g (GPUs), i "
      "(instances), g+i (both); g:0,2-4 by GPU id, i:7 by DCGM's entity id, g:0+i:7. NVLinks of "
-     "GPUs "
-     "are shown with f, g and g+i.",
+     "GPUs are shown with f, g and g+i.",
      SetSelection<&DeviceSelections::gpus>},
     {"switch-devices", "s", "DCGM_EXPORTER_OTHER_DEVICES_STR", FlagKind::kString, "f",
      "NVSwitches on DCGM rows: f (with their links), g or g:0,2-4 (without), i (none), g+i (as f).",

@@ -88,9 +88,4 @@ const BaseUnit* BaseUnitOf(uint16_t id) {
   return found != kRows.end() && found->id == id ? found : nullptr;
 }
 
-const BaseUnit* BaseUnitFromOld(uint16_t old_id) {
-  const auto* const found = std::ranges::find(kRows, old_id, &BaseUnit::old_id);
-  return found != kRows.end() ? found : nullptr;
-}
-
 }  // namespace podgpu

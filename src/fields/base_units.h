@@ -19,14 +19,13 @@ struct BaseUnit {
   bool is_whole = true;  // The result is an integer, rounded down; else it is a double.
 };
 
-// GPU_UTIL_RATIO as dcgm-exporter has it up to 4.8.4 with DCGM 4.6: the percentage.
+// GPU_UTIL_RATIO as dcgm-exporter 4.8.3 and 4.8.4 have it with DCGM 4.6: the percentage.
 inline constexpr BaseUnit kUtilRatioInPercent = {1613, 203, 1, 1, true};
 
 // Ascending by `id`.
 std::span<const BaseUnit> BaseUnits();
 
-// Return the row whose new, or whose old field has this id; null if there is none.
+// Returns the row whose new field has this id; null if there is none.
 const BaseUnit* BaseUnitOf(uint16_t id);
-const BaseUnit* BaseUnitFromOld(uint16_t old_id);
 
 }  // namespace podgpu

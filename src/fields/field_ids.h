@@ -18,8 +18,7 @@ inline constexpr uint16_t kEnergy = 156;      // The energy counter, in mJ.
 inline constexpr uint16_t kPowerLimit = 164;  // The limit that is in force.
 inline constexpr uint16_t kFanSpeed = 191;
 inline constexpr uint16_t kGpuUtilization = 203;
-inline constexpr uint16_t kGpuUtilRatio =
-    1613;                              // In DCGM 4.6 its name was one of 203's, in percent.
+inline constexpr uint16_t kGpuUtilRatio = 1613;  // DCGM 4.6 used this name for 203, in percent.
 inline constexpr uint16_t kXid = 230;  // Comes from events; its time stamp is that of the event.
 inline constexpr uint16_t kMemoryTotal = 250;
 inline constexpr uint16_t kMemoryFree = 251;
