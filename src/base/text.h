@@ -55,4 +55,15 @@ std::string Quoted(std::string_view text);
 // scraper refuse the whole page.
 std::string CleanUtf8(std::string_view text);
 
+// Returns the row of `table` with this name, or null.
+template <typename Row>
+const Row* FindName(std::span<const Row> table, std::string_view name) {
+  for (const Row& row : table) {
+    if (row.name == name) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace podgpu

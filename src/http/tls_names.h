@@ -45,15 +45,4 @@ std::span<const TlsSuiteName> TlsSuiteNames();
 std::span<const TlsCurveName> TlsCurveNames();
 std::span<const ClientAuthName> ClientAuthNames();
 
-// Returns the row of `table` with this name, or null.
-template <typename Row>
-const Row* FindName(std::span<const Row> table, std::string_view name) {
-  for (const Row& row : table) {
-    if (row.name == name) {
-      return &row;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace podgpu

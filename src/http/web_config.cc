@@ -8,153 +8,16 @@
 
 #include "base/go_values.h"
 #include "base/text.h"
-#include "yaml/yaml_tree.h"
+#include "yaml/yaml_reading.h"
 
 namespace podgpu {
 namespace {
 
-constexpr size_t kLongestKeyBytes = 100;  // Limit in messages; user names may be any text.
+using Entry = YamlEntry;
+using WebKey = YamlKey<WebConfig>;
 
-// Reads one file. Remembers its first error and continues, so no reader needs an early return.
-class ConfigReading {
- public:
-  explicit ConfigReading(std::string path) : path_(std::move(path)) {}
-
-  // `key` is "section.key"; empty for the whole file.
-  void Refuse(int line, std::string_view key, std::string_view what) {
-    if (status_.ok()) {
-      std::string message =
-          absl::StrFormat("%s:%d: %s%s%s", path_, line, CleanUtf8(key.substr(0, kLongestKeyBytes)),
-                          key.empty() ? "" : ": ", CleanUtf8(what));
-      std::ranges::replace_if(
-          message, [](char c) { return c >= 0 && c < ' '; }, ' ');
-      status_ = absl::InvalidArgumentError(message);
-    }
-  }
-  const Status& status() const { return status_; }
-
-  // Returns `file` relative to the folder of the configuration.
-  std::string Resolve(const std::string& file) const {
-    const size_t slash = path_.rfind('/');
-    return file.empty() || file.starts_with('/') || slash == std::string::npos
-               ? file
-               : path_.substr(0, slash + 1) + file;
-  }
-
- private:
-  std::string path_;
-  Status status_;
-};
-
-// A value and its key.
-struct Entry {
-  ConfigReading& reading;
-  const YamlNode& value;
-  std::string key;
-
-  void Refuse(std::string_view what) const { reading.Refuse(value.line, key, what); }
-
-  std::string Text() const {
-    if (value.kind == YamlNode::Kind::kList || value.kind == YamlNode::Kind::kMap) {
-      Refuse("must be a single text. Write it on one line, or as a block after |");
-    }
-    return value.text;
-  }
-
-  bool Bool() const {
-    const std::string text = Text();
-    for (const std::string_view yes : {"true", "True", "TRUE", "yes", "Yes", "on", "On"}) {
-      if (text == yes) {
-        return true;
-      }
-    }
-    for (const std::string_view no : {"false", "False", "FALSE", "no", "No", "off", "Off"}) {
-      if (text == no) {
-        return false;
-      }
-    }
-    Refuse(absl::StrFormat("%s is neither true nor false. Write one of them", Quoted(text)));
-    return false;
-  }
-
-  // Returns the row of `table` with this name; null, with an error, when there is none.
-  template <typename Row>
-  const Row* OneOf(std::span<const Row> table) const {
-    const std::string text = Text();
-    const Row* row = FindName(table, text);
-    if (row == nullptr) {
-      std::string names;
-      for (const Row& known : table) {
-        absl::StrAppendFormat(&names, "%s%s", names.empty() ? "" : ", ", known.name);
-      }
-      Refuse(absl::StrFormat("%s is not known. Write one of %s", Quoted(text), names));
-    }
-    return row;
-  }
-
-  std::vector<Entry> List() const {
-    std::vector<Entry> entries;
-    if (value.kind != YamlNode::Kind::kList && value.kind != YamlNode::Kind::kNull) {
-      Refuse("must be a list. Write each item on its own line after a dash");
-    }
-    entries.reserve(value.items.size());
-    for (const YamlNode& item : value.items) {
-      entries.push_back({reading, item, key});
-    }
-    return value.kind == YamlNode::Kind::kList ? entries : std::vector<Entry>();
-  }
-
-  // Returns the entries of a map; each key must be unique.
-  std::vector<Entry> Map() const {
-    std::vector<Entry> entries;
-    if (value.kind == YamlNode::Kind::kNull) {
-      return entries;
-    }
-    if (value.kind != YamlNode::Kind::kMap) {
-      Refuse("must hold keys with values. Write KEY: VALUE");
-      return entries;
-    }
-    for (size_t i = 0; i < value.items.size(); ++i) {
-      const YamlNode& name = value.keys[i];
-      if (name.kind != YamlNode::Kind::kScalar) {
-        reading.Refuse(name.line, key, "has a key that is not a text. Write KEY: VALUE");
-        continue;
-      }
-      if (std::ranges::any_of(entries, [&](const Entry& e) { return e.key == name.text; })) {
-        reading.Refuse(name.line, key,
-                       absl::StrFormat("%s is there twice. Remove one", Quoted(name.text)));
-      }
-      entries.push_back({reading, value.items[i], name.text});
-    }
-    return entries;
-  }
-};
-
-struct WebKey {
-  std::string_view name;
-  void (*read)(const Entry& entry, WebConfig& config);
-};
-
-// Passes each entry of the map to the row with its name.
 void ReadKeys(const Entry& section, std::span<const WebKey> table, WebConfig& config) {
-  for (Entry& entry : section.Map()) {
-    const WebKey* row = FindName(table, entry.key);
-    const std::string path =
-        section.key.empty() ? entry.key : absl::StrFormat("%s.%s", section.key, entry.key);
-    if (row != nullptr) {
-      row->read({entry.reading, entry.value, path}, config);
-      continue;
-    }
-    std::vector<std::string_view> names;
-    for (const WebKey& known : table) {
-      names.push_back(known.name);
-    }
-    const std::optional<std::string_view> nearest = Nearest(entry.key, names);
-    section.reading.Refuse(
-        entry.value.line, section.key,
-        absl::StrFormat("unknown key %s%s. Correct or remove it", Quoted(entry.key),
-                        nearest ? absl::StrFormat("; nearest is %s", *nearest) : ""));
-  }
+  ReadYamlKeys(section, table, config);
 }
 
 TlsSettings& Tls(WebConfig& config) { return config.tls ? *config.tls : config.tls.emplace(); }
@@ -376,12 +239,8 @@ bool IsBcryptHash(std::string_view hash) {
 int BcryptCost(std::string_view hash) { return (hash[4] - '0') * 10 + (hash[5] - '0'); }
 
 StatusOr<WebConfig> ParseWebConfig(std::string_view text, const std::string& path) {
-  ConfigReading reading(path);
-  std::vector<YamlError> errors;
-  const YamlNode tree = ReadYaml(text, errors);
-  for (const YamlError& error : errors) {
-    reading.Refuse(error.line, "", error.what);
-  }
+  YamlReading reading(path);
+  const YamlNode tree = reading.Parse(text);
   WebConfig config;
   ReadKeys({reading, tree, ""}, kTopKeys, config);
   if (!reading.status().ok()) {
