@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <sys/ioctl.h>
 #include <sys/timex.h>
@@ -23,20 +25,19 @@
 #include "base/version.h"
 #include "cli/cluster_flags.h"
 #include "cli/completion.h"
+#include "cli/config_flags.h"
 #include "cli/doctor_flags.h"
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/machine_options.h"
 #include "cli/metric_help.h"
+#include "cli/metric_list.h"
 #include "cli/roles.h"
 #include "cli/top_flags.h"
 #include "doctor/doctor.h"
-#include "exporter/counters_looks.h"
-#include "exporter/counters_source.h"
 #include "exporter/exporter.h"
 #include "exporter/page_forecast.h"
 #include "exporter/selection_check.h"
-#include "fields/metric_patterns.h"
 #include "http/listen.h"
 #include "http/web_front.h"
 #include "kube/kubelet_client.h"
@@ -54,19 +55,30 @@ constexpr std::chrono::milliseconds kStopPatience{1'900};
 constexpr int kExitFatal = 1;
 constexpr int kExitUsage = 2;  // Usage and configuration errors, including an address in use.
 
+// The variables of the environment, copied at the first call, before threads start: the vendor's
+// library may set variables later, while the configuration is read again.
+const std::map<std::string, std::string>& Variables() {
+  static const std::map<std::string, std::string> variables = [] {
+    std::map<std::string, std::string> copied;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      const std::string text = *variable;
+      if (const size_t equals = text.find('='); equals != std::string::npos) {
+        copied.emplace(text.substr(0, equals), text.substr(equals + 1));
+      }
+    }
+    return copied;
+  }();
+  return variables;
+}
+
 std::optional<std::string> FromEnvironment(const std::string& name) {
-  const char* value =
-      std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): read before threads start.
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  const auto found = Variables().find(name);
+  return found == Variables().end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::string> VariableNames() {
-  std::vector<std::string> names;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    names.emplace_back(text.substr(0, text.find('=')));
-  }
-  return names;
+  const auto names = std::views::keys(Variables());
+  return {names.begin(), names.end()};
 }
 
 std::string SystemHostname() {
@@ -97,41 +109,23 @@ void LogWarnings(const std::vector<std::string>& warnings) {
   }
 }
 
-// Applies the include and exclude patterns to the counter list.
-StatusOr<Counters> Selected(StatusOr<Counters> counters, const NodeCommand& command) {
-  PODGPU_RETURN_IF_ERROR(counters.status());
-  return Select(*std::move(counters), command.patterns);
-}
-
-// Warnings about flags and about the source of the counters.
-std::vector<std::string> Warnings(const NodeCommand& command, const CountersSource& source) {
-  std::vector<std::string> warnings = FlagWarnings(command);
-  if (std::string warning = source.warning(); !warning.empty()) {
-    warnings.push_back(std::move(warning));
-  }
-  return warnings;
-}
-
 // Waits for a signal that ends the program; loads changed counters, and on SIGHUP all.
-void WaitForEnd(SignalQueue& signals, CountersSource& source, const NodeCommand& command,
-                Exporter& exporter) {
-  CountersLooks looks(command.counters, command.exporter.collect_interval);
+void WaitForEnd(SignalQueue& signals, MetricList& list, Exporter& exporter) {
   while (true) {
-    const bool looks_now = looks.Await(signals.descriptor());
+    const bool looks_now = list.Await(signals.descriptor());
     const int signal = signals.Take();
     if (signal > 0 && signal != SIGHUP) {
       return;
     }
     std::optional<StatusOr<Counters>> counters;
     if (signal == SIGHUP) {
-      counters = source.Load();
+      counters = list.LoadAgain();
     } else if (looks_now) {
-      counters = source.LoadIfChanged();
+      counters = list.LoadIfChanged();
     }
     if (counters) {
-      StatusOr<Counters> selected = Selected(*std::move(counters), command);
-      LogWarnings(selected.ok() ? selected->warnings : std::vector<std::string>());
-      exporter.Reload(std::move(selected), Warnings(command, source));
+      LogWarnings(counters->ok() ? (*counters)->warnings : std::vector<std::string>());
+      exporter.Reload(*std::move(counters), list.warnings());
     }
   }
 }
@@ -169,18 +163,18 @@ void SayServing(uint16_t port, const HttpServerOptions& http) {
   }
 }
 
-int RunNode(NodeCommand command) {
+int RunNode(NodeCommand command, const CommandReader& read_again) {
   ConfigureDcgmLog(command);
   ConfigureLog(command.log_level, command.log_form);
   SignalQueue signals = TakeSignals();
   const SystemFiles files;
   SystemClock clock;
-  CountersSource counters_source(command.counters, files, clock);
-  StatusOr<Counters> counters = Selected(counters_source.Load(), command);
+  MetricList list(command, read_again, files, clock);
+  StatusOr<Counters> counters = list.Load();
   if (!counters.ok()) {
     return Refuse(counters.status());
   }
-  TakeCounters(command, *std::move(counters), Warnings(command, counters_source), clock.WallNow());
+  TakeCounters(command, *std::move(counters), list.warnings(), clock.WallNow());
   LogWarnings(command.exporter.config.warnings);
   const Environment environment = FromEnvironment;
   const Machine machine = {environment, SystemHostname(), ::getpid(), files};
@@ -208,16 +202,11 @@ int RunNode(NodeCommand command) {
     Log(LogLevel::kInfo, "serving requests and use of GPUs",
         {{"address", command.exporter.query_address}, {"query_port", std::to_string(port)}});
   }
-  WaitForEnd(signals, counters_source, command, **exporter);
+  WaitForEnd(signals, list, **exporter);
   if (!(*exporter)->Stop(kStopPatience)) {
     std::_Exit(0);  // A thread is blocked inside a foreign library; the kernel ends it.
   }
   return 0;
-}
-
-Status CheckWebConfig(const HttpServerOptions& http) {
-  return http.web_config_file.empty() ? absl::OkStatus()
-                                      : WebFront::Check(http.web_config_file, http.files);
 }
 
 // Checks that -d names devices of this node; returns false when the driver hangs.
@@ -273,21 +262,23 @@ bool PrintForecast(NodeCommand command, const Counters& counters, Clock& clock,
 int Validate(const NodeCommand& command) {
   const SystemFiles files;
   SystemClock clock;
-  CountersSource source(command.counters, files, clock);
-  const StatusOr<Counters> counters = Selected(source.Load(), command);
+  MetricList list(command, nullptr, files, clock);
+  const StatusOr<Counters> counters = list.Load();
   if (!counters.ok()) {
     return Refuse(counters.status());
   }
-  if (const Status web = CheckWebConfig(command.exporter.http); !web.ok()) {
+  const HttpServerOptions& http = command.exporter.http;
+  if (const Status web = WebFront::Check(http.web_config_file, http.files); !web.ok()) {
     return Refuse(web);
   }
-  const ConfigNotes notes = NotesOn(*counters, Warnings(command, source), {});
+  const ConfigNotes notes = NotesOn(*counters, list.warnings(), {});
   for (const std::string& warning : notes.warnings) {
     std::printf("warning: %s\n", warning.c_str());
   }
   const bool driver_returned = ValidateSelection(command, clock);
   std::printf("%s: %zu metrics, %zu fields to read\n", notes.counters.c_str(), notes.metrics,
               FieldsToRead(counters->counters, command.exporter.views).size());
+  std::fputs(CollectionsText(*counters).c_str(), stdout);
   const bool driver_is_there = driver_returned && PrintForecast(command, *counters, clock, files);
   if (!driver_is_there) {
     std::fflush(stdout);
@@ -388,7 +379,8 @@ DoctorOutput OutputOfDoctor() {
 }
 
 int RunDoctor(const std::vector<std::string>& arguments) {
-  const StatusOr<DoctorCommand> command = ParseDoctorFlags(arguments, FromEnvironment);
+  const StatusOr<DoctorCommand> command =
+      ReadDoctorCommand(arguments, FromEnvironment, SystemFiles());
   if (!command.ok()) {
     return Refuse(command.status());
   }
@@ -440,11 +432,18 @@ int RunTop(const std::vector<std::string>& arguments) {
 }
 
 int RunNodeRole(const std::vector<std::string>& arguments, CalledAs called_as) {
-  StatusOr<NodeCommand> command = ParseFlags(arguments, FromEnvironment, called_as);
+  const SystemFiles files;
+  const CommandReader read = [&] {
+    StatusOr<NodeCommand> command = ReadNodeCommand(arguments, FromEnvironment, files, called_as);
+    if (command.ok()) {
+      std::ranges::move(UnknownVariables(VariableNames()), std::back_inserter(command->idle_flags));
+    }
+    return command;
+  };
+  StatusOr<NodeCommand> command = read();
   if (!command.ok()) {
     return Refuse(command.status());
   }
-  std::ranges::move(UnknownVariables(VariableNames()), std::back_inserter(command->idle_flags));
   switch (command->action) {
     case NodeCommand::Action::kShowHelp:
       return PrintHelp(*command);
@@ -455,7 +454,7 @@ int RunNodeRole(const std::vector<std::string>& arguments, CalledAs called_as) {
     case NodeCommand::Action::kRun:
       break;
   }
-  return RunNode(*std::move(command));
+  return RunNode(*std::move(command), read);
 }
 
 // Without a word in the arguments the role is "node".  If the program is called by the name of a

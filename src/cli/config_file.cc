@@ -17,25 +17,24 @@ using std::chrono::nanoseconds;
 
 // The file while it is read.
 struct Draft {
-  std::string path;
   ConfigFile file;
   bool has_metrics_file = false;
   bool has_metrics_fields = false;
   bool has_exporter_metrics = false;
   bool has_all_fields = false;  // A collection of all fields was read.
-  int next_counters_line = 1;   // Of file.counters.
+  Status list_status;           // The first mistake in a metric.
   std::vector<std::string> metric_names;
 };
 using Key = YamlKey<Draft>;
 
-void Set(Draft& draft, const char* variable, std::string value) {
-  draft.file.variables[variable] = std::move(value);
+void Set(Draft& draft, const char* variable, const YamlEntry& entry, std::string value) {
+  draft.file.settings[variable] = {std::move(value), entry.value.line, entry.key};
 }
 
 // -- values
 
 void SetBool(Draft& draft, const char* variable, const YamlEntry& entry) {
-  Set(draft, variable, entry.Bool() ? "true" : "false");
+  Set(draft, variable, entry, entry.Bool() ? "true" : "false");
 }
 
 std::string WholeNumber(const YamlEntry& entry, int64_t least, int64_t example) {
@@ -71,8 +70,10 @@ milliseconds Interval(const YamlEntry& entry) {
   return whole;
 }
 
-void SetInterval(Draft& draft, milliseconds interval) {
-  Set(draft, "DCGM_EXPORTER_INTERVAL", absl::StrFormat("%dms", interval.count()));
+// Checks the value; the flag of the variable reads its text.
+void SetInterval(Draft& draft, const char* variable, const YamlEntry& entry) {
+  Interval(entry);
+  Set(draft, variable, entry, std::string(Trim(entry.Text())));
 }
 
 // -- metrics
@@ -116,9 +117,31 @@ void RequireText(const YamlEntry& item, std::string_view key,
   }
 }
 
+// Reads the field like its line in a counters file, at the same line, so that messages name it.
+void TakeMetric(const MetricField& field, Draft& draft) {
+  if (!field.name) {
+    return;  // It is refused, and has no line.
+  }
+  const std::string line =
+      absl::StrFormat("%s%s,%s,%s\n", std::string(static_cast<size_t>(field.line - 1), '\n'),
+                      InQuotes(field.name.value_or("")), InQuotes(field.type.value_or("")),
+                      InQuotes(field.help.value_or("")));
+  StatusOr<Counters> parsed = ParseCounters(line, draft.file.path);
+  if (!parsed.ok()) {
+    draft.list_status.Update(parsed.status());
+    return;
+  }
+  std::ranges::move(parsed->counters, std::back_inserter(draft.file.counters.counters));
+  std::ranges::move(parsed->warnings, std::back_inserter(draft.file.counters.warnings));
+}
+
 void ReadFields(const YamlEntry& entry, Draft& draft) {
   draft.has_metrics_fields = true;
-  for (const YamlEntry& item : Numbered(entry)) {
+  const std::vector<YamlEntry> items = Numbered(entry);
+  if (items.empty() && entry.value.kind == YamlNode::Kind::kList) {
+    entry.Refuse("has no metric. Add one, or remove fields");
+  }
+  for (const YamlEntry& item : items) {
     MetricField field;
     ReadYamlKeys<MetricField>(item, kFieldKeys, field);
     RequireText(item, "name", field.name);
@@ -130,12 +153,7 @@ void ReadFields(const YamlEntry& entry, Draft& draft) {
                           absl::StrFormat("%s is there twice. Remove one", Quoted(name)));
     }
     draft.metric_names.push_back(name);
-    for (; draft.next_counters_line < field.line; ++draft.next_counters_line) {
-      draft.file.counters += '\n';
-    }
-    absl::StrAppendFormat(&draft.file.counters, "%s,%s,%s\n", InQuotes(name),
-                          InQuotes(field.type.value_or("")), InQuotes(field.help.value_or("")));
-    ++draft.next_counters_line;
+    TakeMetric(field, draft);
   }
 }
 
@@ -143,7 +161,7 @@ constexpr Key kMetricsKeys[] = {
     {"file",
      [](const YamlEntry& entry, Draft& draft) {
        draft.has_metrics_file = true;
-       Set(draft, "DCGM_EXPORTER_COLLECTORS", std::string(Trim(entry.Text())));
+       Set(draft, "DCGM_EXPORTER_COLLECTORS", entry, std::string(Trim(entry.Text())));
      }},
     {"fields", ReadFields},
     {"enableExporterMetrics",
@@ -172,22 +190,21 @@ constexpr Key kBindKeys[] = {
      }},
     {"pollInterval",
      [](const YamlEntry& entry, Draft& draft) {
-       Set(draft, "DCGM_EXPORTER_GPU_BIND_UNBIND_POLL_INTERVAL",
-           absl::StrFormat("%dms", Interval(entry).count()));
+       SetInterval(draft, "DCGM_EXPORTER_GPU_BIND_UNBIND_POLL_INTERVAL", entry);
      }},
 };
 constexpr Key kServerKeys[] = {
     {"maxConcurrentScrapes",
      [](const YamlEntry& entry, Draft& draft) {
-       Set(draft, "DCGM_EXPORTER_MAX_CONCURRENT_SCRAPES", WholeNumber(entry, 1, 16));
+       Set(draft, "DCGM_EXPORTER_MAX_CONCURRENT_SCRAPES", entry, WholeNumber(entry, 1, 16));
      }},
 };
 
 void SetKeepAge(const YamlEntry& entry, Draft& draft) {
-  Set(draft, "DCGM_EXPORTER_WATCH_MAX_KEEP_AGE", Age(entry));
+  Set(draft, "DCGM_EXPORTER_WATCH_MAX_KEEP_AGE", entry, Age(entry));
 }
 void SetKeepSamples(const YamlEntry& entry, Draft& draft) {
-  Set(draft, "DCGM_EXPORTER_WATCH_MAX_KEEP_SAMPLES", WholeNumber(entry, 0, 0));
+  Set(draft, "DCGM_EXPORTER_WATCH_MAX_KEEP_SAMPLES", entry, WholeNumber(entry, 0, 0));
 }
 constexpr Key kRetentionKeys[] = {{"maxAge", SetKeepAge}, {"maxSamples", SetKeepSamples}};
 constexpr Key kWatchKeys[] = {{"maxKeepAge", SetKeepAge}, {"maxKeepSamples", SetKeepSamples}};
@@ -212,7 +229,7 @@ constexpr Key kSourcesKeys2[] = {{"dcgm", [](const YamlEntry& entry, Draft& draf
 // A collection while it is read; both versions have the same parts under other names.
 struct CollectionDraft {
   Draft& draft;
-  FieldCollection made;
+  WantedCollection made;
   std::optional<YamlEntry> interval, patterns;
 };
 using CollectionKey = YamlKey<CollectionDraft>;
@@ -222,8 +239,15 @@ void ReadName(const YamlEntry& entry, CollectionDraft& one) {
   one.made.name = Trim(entry.Text());
 }
 void ReadInterval(const YamlEntry& entry, CollectionDraft& one) {
+  constexpr milliseconds kShortest{100};
+  constexpr std::chrono::hours kLongest{24};
   one.interval.emplace(entry);
   one.made.interval = Interval(entry);
+  if (entry.reading.status().ok() &&
+      (one.made.interval < kShortest || one.made.interval > kLongest)) {
+    entry.Refuse(absl::StrFormat("%s is refused: must be from 100ms to 24h. Correct it",
+                                 Quoted(Trim(entry.Text()))));
+  }
 }
 void ReadPatterns(const YamlEntry& entry, CollectionDraft& one) {
   one.patterns.emplace(entry);
@@ -242,7 +266,7 @@ void ReadIdle(const YamlEntry& entry, CollectionDraft& one) {
   ReadYamlKeys<Draft>(entry, keys, checked);
   one.draft.file.idle.push_back(
       absl::StrFormat("%s:%d: %s has no effect: podgpu lets DCGM keep what it counts. Remove it",
-                      one.draft.path, entry.value.line, entry.key));
+                      one.draft.file.path, entry.value.line, entry.key));
 }
 
 constexpr CollectionKey kGroupKeys[] = {{"name", ReadName},
@@ -275,7 +299,7 @@ struct CollectionWords {
 constexpr CollectionWords kGroupWords = {kGroupKeys, "interval", "fields"};
 constexpr CollectionWords kCollectionWords = {kCollectionKeys, "every", "metrics.include"};
 
-FieldCollection ReadCollection(const YamlEntry& item, const CollectionWords& words, Draft& draft) {
+CollectionDraft ReadCollection(const YamlEntry& item, const CollectionWords& words, Draft& draft) {
   CollectionDraft one{draft, {}, std::nullopt, std::nullopt};
   ReadYamlKeys<CollectionDraft>(item, words.keys, one);
   const auto require = [&](bool has, std::string_view key) {
@@ -287,18 +311,18 @@ FieldCollection ReadCollection(const YamlEntry& item, const CollectionWords& wor
   require(one.interval.has_value(), words.interval);
   require(!one.made.patterns.empty(), words.patterns);
   const bool is_again = std::ranges::find(draft.file.collections, one.made.name,
-                                          &FieldCollection::name) != draft.file.collections.end();
+                                          &WantedCollection::name) != draft.file.collections.end();
   if (is_again) {
     item.reading.Refuse(
         one.made.line, item.key + ".name",
         absl::StrFormat("%s is there twice. Give it another name", Quoted(one.made.name)));
   }
-  return one.made;
+  return one;
 }
 
 void ReadGroups(const YamlEntry& entry, Draft& draft) {
   for (const YamlEntry& item : Numbered(entry)) {
-    draft.file.collections.push_back(ReadCollection(item, kGroupWords, draft));
+    draft.file.collections.push_back(ReadCollection(item, kGroupWords, draft).made);
   }
 }
 
@@ -310,9 +334,9 @@ void ReadCollections(const YamlEntry& entry, Draft& draft) {
     entry.Refuse("has no collection. Add one, or remove collections");
   }
   for (const YamlEntry& item : items) {
-    FieldCollection made = ReadCollection(item, kCollectionWords, draft);
-    if (made.patterns != std::vector<std::string>{"*"}) {
-      draft.file.collections.push_back(std::move(made));
+    CollectionDraft one = ReadCollection(item, kCollectionWords, draft);
+    if (one.made.patterns != std::vector<std::string>{"*"}) {
+      draft.file.collections.push_back(std::move(one.made));
       continue;
     }
     if (draft.has_all_fields) {
@@ -320,12 +344,15 @@ void ReadCollections(const YamlEntry& entry, Draft& draft) {
                           "is a second collection of all fields. Remove one");
     }
     draft.has_all_fields = true;
-    SetInterval(draft, made.interval);
+    if (one.interval) {
+      SetInterval(draft, "DCGM_EXPORTER_INTERVAL", *one.interval);
+    }
   }
 }
 
 constexpr Key kCollectionKeys1[] = {
-    {"interval", [](const YamlEntry& entry, Draft& draft) { SetInterval(draft, Interval(entry)); }},
+    {"interval", [](const YamlEntry& entry,
+                    Draft& draft) { SetInterval(draft, "DCGM_EXPORTER_INTERVAL", entry); }},
     {"watchGroups", ReadGroups},
     {"retention", [](const YamlEntry& entry, Draft& draft) {
        ReadYamlKeys<Draft>(entry, kRetentionKeys, draft);
@@ -379,13 +406,16 @@ StatusOr<ConfigFile> ParseConfigFile(std::string_view text, const std::string& p
   const YamlNode tree = reading.Parse(text);
   const YamlEntry top{reading, tree, ""};
   Draft draft;
-  draft.path = path;
+  draft.file.path = path;
+  draft.file.text = text;
   if (VersionOf(top) == "1") {
     ReadYamlKeys<Draft>(top, kTopKeys1, draft);
   } else {
     ReadYamlKeys<Draft>(top, kTopKeys2, draft);
   }
   PODGPU_RETURN_IF_ERROR(reading.status());
+  PODGPU_RETURN_IF_ERROR(draft.list_status);
+  draft.file.counters.path = path;
   return std::move(draft.file);
 }
 

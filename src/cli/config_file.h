@@ -7,30 +7,30 @@
 // Facts: yaml_config.go of dcgm-exporter 4.8.3 and 4.8.4.  Pure; any thread.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "fields/counters_csv.h"
+#include "fields/match_collections.h"
 
 namespace podgpu {
 
-// Fields with an interval of their own.
-struct FieldCollection {
-  int line = 0;  // Of its name.
-  std::string name;
-  std::chrono::milliseconds interval{0};
-  std::vector<std::string> patterns;  // Names of fields, with * and ?, as the list writes them.
+// The value of a key that is another spelling of a flag.
+struct ConfigSetting {
+  std::string value;
+  int line = 0;
+  std::string key;  // "server.maxConcurrentScrapes"
 };
 
 struct ConfigFile {
-  std::map<std::string, std::string> variables;  // Values by the variable of their flag.
-  // metrics.fields as a list of counters; empty: there are none.  Each line has the number of the
-  // line that it comes from, so a message about the list names the place in the YAML file.
-  std::string counters;
-  std::vector<FieldCollection> collections;
+  std::string path;                               // As messages name it.
+  std::string text;                               // The whole file.
+  std::map<std::string, ConfigSetting> settings;  // By the variable of the flag.
+  Counters counters;  // metrics.fields; their lines are those of the YAML file.
+  std::vector<WantedCollection> collections;
   std::vector<std::string> idle;  // One line for each key that has no effect here.
 };
 

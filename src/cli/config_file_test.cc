@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "fields/counters_csv.h"
-
 namespace podgpu {
 namespace {
 
@@ -14,6 +12,14 @@ ConfigFile Parsed(std::string_view text) {
   StatusOr<ConfigFile> parsed = ParseConfigFile(text, "c.yaml");
   EXPECT_TRUE(parsed.ok()) << parsed.status() << "\n" << text;
   return parsed.ok() ? *std::move(parsed) : ConfigFile();
+}
+
+Variables VariablesIn(std::string_view text) {
+  Variables variables;
+  for (const auto& [variable, setting] : Parsed(text).settings) {
+    variables[variable] = setting.value;
+  }
+  return variables;
 }
 
 std::string MistakeIn(std::string_view text) {
@@ -29,49 +35,62 @@ TEST(ConfigFile, OfBothVersionsSetsTheVariablesOfFlags) {
                               {"DCGM_EXPORTER_ENABLE_EXPORTER_METRICS", "true"},
                               {"DCGM_EXPORTER_MAX_CONCURRENT_SCRAPES", "4"},
                               {"DCGM_EXPORTER_ENABLE_GPU_BIND_UNBIND_WATCH", "true"},
-                              {"DCGM_EXPORTER_GPU_BIND_UNBIND_POLL_INTERVAL", "2000ms"},
-                              {"DCGM_EXPORTER_INTERVAL", "15000ms"},
+                              {"DCGM_EXPORTER_GPU_BIND_UNBIND_POLL_INTERVAL", "2s"},
+                              {"DCGM_EXPORTER_INTERVAL", "15s"},
                               {"DCGM_EXPORTER_WATCH_MAX_KEEP_AGE", "5m"},
                               {"DCGM_EXPORTER_WATCH_MAX_KEEP_SAMPLES", "7"}};
   const std::string watch = "detectBindUnbind: {enabled: true, pollInterval: 2s}";
-  EXPECT_EQ(Parsed("version: 1\n" + common + "sources: {dcgm: {" + watch +
-                   "}}\n"
-                   "collection: {interval: 15s, retention: {maxAge: 5m, maxSamples: 7}}\n")
-                .variables,
+  EXPECT_EQ(VariablesIn("version: 1\n" + common + "sources: {dcgm: {" + watch +
+                        "}}\n"
+                        "collection: {interval: 15s, retention: {maxAge: 5m, maxSamples: 7}}\n"),
             expected);
-  EXPECT_EQ(Parsed("version: 2\n" + common + "sources: {dcgm: {" + watch +
-                   ", watch: {maxKeepAge: 5m, maxKeepSamples: 7}}}\n"
-                   "collections: [{name: all, every: 15s, metrics: {include: ['*']}}]\n")
-                .variables,
+  EXPECT_EQ(VariablesIn("version: 2\n" + common + "sources: {dcgm: {" + watch +
+                        ", watch: {maxKeepAge: 5m, maxKeepSamples: 7}}}\n"
+                        "collections: [{name: all, every: 15s, metrics: {include: ['*']}}]\n"),
             expected);
-  EXPECT_EQ(Parsed("version: 2\n").variables, Variables());
-  EXPECT_EQ(Parsed("version: 1\nmetrics:\ncollection:\n").variables, Variables());
+  EXPECT_EQ(VariablesIn("version: 2\n"), Variables());
+  EXPECT_EQ(VariablesIn("version: 1\nmetrics:\ncollection:\n"), Variables());
 }
 
 TEST(ConfigFile, ListsMetricsWithTheLinesOfTheFile) {
-  const ConfigFile file = Parsed(
-      "version: 2\n"
-      "metrics:\n"
-      "  fields:\n"
-      "    - name: DCGM_FI_DEV_GPU_TEMP\n"
-      "      prometheusType: gauge\n"
-      "      help: |\n"
-      "        Temperature, in \"C\".\n"
-      "        Second line.\n"
-      "    - {help: x, prometheusType: counter, name: DCGM_EXP_XID_ERRORS_TOTAL}\n");
-  const Counters counters = ParseCounters(file.counters, "c.yaml").value();
-  ASSERT_EQ(counters.counters.size(), 2U);
-  EXPECT_EQ(counters.counters[0].line, 4);
-  EXPECT_EQ(counters.counters[0].name, "DCGM_FI_DEV_GPU_TEMP");
-  EXPECT_EQ(counters.counters[0].help, "Temperature, in \"C\". Second line.");
-  EXPECT_EQ(counters.counters[1].line, 9);
-  EXPECT_EQ(counters.counters[1].type, "counter");
+  const Counters list = Parsed(
+                            "version: 2\n"
+                            "metrics:\n"
+                            "  fields:\n"
+                            "    - name: DCGM_FI_DEV_GPU_TEMP\n"
+                            "      prometheusType: gauge\n"
+                            "      help: |\n"
+                            "        Temperature, in \"C\".\n"
+                            "        Second line.\n"
+                            "    - {help: x, prometheusType: counter, name: "
+                            "DCGM_EXP_XID_ERRORS_TOTAL}\n")
+                            .counters;
+  EXPECT_EQ(list.path, "c.yaml");
+  ASSERT_EQ(list.counters.size(), 2U);
+  EXPECT_EQ(list.counters[0].line, 4);
+  EXPECT_EQ(list.counters[0].name, "DCGM_FI_DEV_GPU_TEMP");
+  EXPECT_EQ(list.counters[0].help, "Temperature, in \"C\". Second line.");
+  EXPECT_EQ(list.counters[1].line, 9);
+  EXPECT_EQ(list.counters[1].type, "counter");
+}
+
+// Two metrics on one line have the same line.
+TEST(ConfigFile, RefusesAMetricThatACountersFileCannotHave) {
+  EXPECT_TRUE(MistakeIn("version: 1\n"
+                        "metrics: {fields: [{name: DCGM_FI_DEV_GPU_TEMP, prometheusType: gauge, "
+                        "help: h}, {name: NONE, prometheusType: gauge, help: h}]}\n")
+                  .starts_with("c.yaml:2: "));
+  EXPECT_TRUE(MistakeIn("version: 1\n"
+                        "metrics:\n"
+                        "  fields:\n"
+                        "  - {name: DCGM_FI_DEV_GPU_TEMP, prometheusType: number, help: h}\n")
+                  .starts_with("c.yaml:4: "));
 }
 
 TEST(ConfigFile, HasCollectionsWithIntervalsOfTheirOwn) {
   const auto told = [](const ConfigFile& file) {
     std::string text;
-    for (const FieldCollection& one : file.collections) {
+    for (const WantedCollection& one : file.collections) {
       text +=
           std::to_string(one.line) + " " + one.name + " " + std::to_string(one.interval.count());
       for (const std::string& pattern : one.patterns) {
@@ -124,16 +143,20 @@ TEST(ConfigFile, RefusesMistakesInOneLine) {
        "c.yaml:2: unknown key \"collections\"; nearest is collection. Correct or remove it"},
       {"version: 2\ncollection: {interval: 1s}\n",
        "c.yaml:2: unknown key \"collection\"; nearest is collections. Correct or remove it"},
-      {"version: 1\nmetrics: {file: a, fields: []}\n",
+      {"version: 1\nmetrics: {file: a, fields: [{name: DCGM_FI_DEV_GPU_TEMP, prometheusType: "
+       "gauge, help: h}]}\n",
        "c.yaml:2: metrics: has both file and fields. Remove one"},
       {"version: 1\nmetrics: {}\n",
        "c.yaml:2: metrics: has neither file, fields nor enableExporterMetrics. Add one, or remove "
        "metrics"},
+      {"version: 1\nmetrics: {fields: [{prometheusType: gauge, help: h}]}\n",
+       "c.yaml:2: metrics.fields[0]: has no name. Add it"},
       {"version: 1\nmetrics: {fields: [{name: A, prometheusType: gauge}]}\n",
        "c.yaml:2: metrics.fields[0]: has no help. Add it"},
-      {"version: 1\nmetrics:\n  fields:\n  - {name: A, prometheusType: gauge, help: h}\n"
-       "  - {name: A, prometheusType: gauge, help: h}\n",
-       "c.yaml:5: metrics.fields[1].name: \"A\" is there twice. Remove one"},
+      {"version: 1\nmetrics:\n  fields:\n  - {name: DCGM_FI_DEV_GPU_TEMP, prometheusType: gauge, "
+       "help: h}\n"
+       "  - {name: DCGM_FI_DEV_GPU_TEMP, prometheusType: gauge, help: h}\n",
+       "c.yaml:5: metrics.fields[1].name: \"DCGM_FI_DEV_GPU_TEMP\" is there twice. Remove one"},
       {"version: 1\ncollection: {interval: soon}\n",
        "c.yaml:2: collection.interval: \"soon\" is no duration of whole milliseconds above 0. "
        "Write "
@@ -168,6 +191,11 @@ TEST(ConfigFile, RefusesMistakesInOneLine) {
       {"version: 2\nsources: {dcgm: {watch: {maxKeepAge: -1s}}}\n",
        "c.yaml:2: sources.dcgm.watch.maxKeepAge: \"-1s\" is no duration from 0 on. Write 10m, for "
        "example"},
+      {"version: 2\nmetrics: {fields: []}\n",
+       "c.yaml:2: metrics.fields: has no metric. Add one, or remove fields"},
+      {"version: 1\ncollection: {watchGroups: [{name: a, interval: 50ms, fields: [X]}]}\n",
+       "c.yaml:2: collection.watchGroups[0].interval: \"50ms\" is refused: must be from 100ms to "
+       "24h. Correct it"},
       {"version: 2\nmetrics: [a]\n",
        "c.yaml:2: metrics: must hold keys with values. Write KEY: VALUE"},
   };

@@ -426,6 +426,7 @@ Status SetDcgmLogLevel(NodeCommand& command, std::string_view value) {
 
 Status SetConfigMap(NodeCommand& command, std::string_view value) {
   command.counters.config_map.reset();
+  command.names_no_config_map = value == "none";
   if (value != "none") {
     PODGPU_ASSIGN_OR_RETURN(command.counters.config_map, ParseConfigMapName(value));
   }
@@ -531,6 +532,18 @@ constexpr Flag kFields[] = {
      "file; until it can be read, --collectors is used. Needs the right to get it, and to watch it "
      "to notice changes at once. A mounted ConfigMap needs neither.",
      SetConfigMap},
+    {"config-file", "", "DCGM_EXPORTER_CONFIG_FILE", FlagKind::kString, "",
+     "YAML configuration of dcgm-exporter, version 1 or 2: the list of metrics, intervals of "
+     "groups "
+     "of fields, and some flags. A flag or variable wins over it. A changed list and changed "
+     "groups "
+     "are used at once.",
+     [](NodeCommand& command, std::string_view value) {
+       command.config_file = std::string(Trim(value));
+       return command.config_file.empty()
+                  ? absl::InvalidArgumentError("must be the path of a YAML file")
+                  : absl::OkStatus();
+     }},
 };
 
 constexpr Flag kDevices[] = {

@@ -300,8 +300,7 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
 
 std::vector<std::string> UnknownVariables(std::span<const std::string> names) {
   constexpr std::string_view kPrefix = "DCGM_EXPORTER_";
-  constexpr std::string_view kNotOffered[] = {"DCGM_EXPORTER_CONFIG_FILE",
-                                              "DCGM_EXPORTER_CONTAINER_LABELS"};
+  constexpr std::string_view kNotOffered[] = {"DCGM_EXPORTER_CONTAINER_LABELS"};
   std::vector<std::string_view> known;
   for (const Flag& flag : FlagTable()) {
     known.push_back(flag.variable);

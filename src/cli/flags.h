@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "cli/config_file.h"
 #include "cli/flag_reader.h"
 #include "exporter/counters_source.h"
 #include "exporter/exporter.h"
@@ -36,7 +37,10 @@ struct NodeCommand {
   std::vector<std::string>
       ignored_arguments;  // Positional arguments; dcgm-exporter ignores them too.
 
-  CountersSourceOptions counters;  // Empty path: the default file, else the built-in set.
+  CountersSourceOptions counters;    // Empty path: the default file, else the built-in set.
+  bool names_no_config_map = false;  // --configmap-data=none: not the list of the configuration.
+  std::string config_file;           // dcgm-exporter's YAML configuration; empty: none.
+  ConfigFile config;                 // Its content, once config_flags.h has read it.
   // One line per accepted flag or variable without effect, with the reason.
   std::vector<std::string> idle_flags;
   bool dcgm_log = false;  // Log of an embedded engine, on standard output.

@@ -27,6 +27,7 @@ void TakeCounters(NodeCommand& command, Counters counters, const std::vector<std
                   WallTime loaded_at) {
   ExporterOptions& exporter = command.exporter;
   exporter.config = NotesOn(counters, warnings, loaded_at);
+  exporter.collections = std::move(counters.collections);
   exporter.counters = std::move(counters.counters);
   command.source.fields = FieldsToRead(exporter.counters, exporter.views);
   command.source.asked = FindingsToRead(exporter.counters, exporter.windows);

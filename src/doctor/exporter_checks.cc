@@ -12,11 +12,10 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/machine_options.h"
+#include "cli/metric_list.h"
 #include "doctor/checks.h"
 #include "doctor/endpoint.h"
 #include "doctor/words.h"
-#include "exporter/counters_source.h"
-#include "fields/metric_patterns.h"
 #include "http/listen.h"
 #include "http/web_front.h"
 
@@ -29,17 +28,11 @@ constexpr int kGood = 200;
 
 Status Complete(Session& session, NodeCommand& node, std::string& counters,
                 std::vector<std::string>& warnings) {
-  CountersSourceOptions options = node.counters;
-  options.patience = kPatience;
-  CountersSource source(options, session.seams.files, session.seams.clock);
-  StatusOr<Counters> loaded = source.Load();
-  PODGPU_RETURN_IF_ERROR(loaded.status());
-  StatusOr<Counters> selected = Select(*std::move(loaded), node.patterns);
+  node.counters.patience = kPatience;
+  MetricList list(node, nullptr, session.seams.files, session.seams.clock);
+  StatusOr<Counters> selected = list.Load();
   PODGPU_RETURN_IF_ERROR(selected.status());
-  warnings = FlagWarnings(node);
-  if (std::string warning = source.warning(); !warning.empty()) {
-    warnings.push_back(std::move(warning));
-  }
+  warnings = list.warnings();
   counters = absl::StrFormat("%s, %s", selected->path, Counted(selected->counters.size(), "line"));
   TakeCounters(node, *std::move(selected), warnings, session.seams.clock.WallNow());
   const Machine machine = {session.seams.environment, session.seams.system.hostname,
@@ -48,8 +41,7 @@ Status Complete(Session& session, NodeCommand& node, std::string& counters,
   PODGPU_RETURN_IF_ERROR(TakeMachine(node, machine));
   node.systemd_socket = wants_socket;
   const HttpServerOptions& http = node.exporter.http;
-  return http.web_config_file.empty() ? absl::OkStatus()
-                                      : WebFront::Check(http.web_config_file, http.files);
+  return WebFront::Check(http.web_config_file, http.files);
 }
 
 // A number of the page; 0 when it has none.

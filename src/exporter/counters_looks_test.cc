@@ -24,14 +24,14 @@ class CountersLooksTest : public ::testing::Test {
   }
 
   static seconds Pause(const CountersLooks& looks) { return looks.pause(); }
-  static bool Listens(const CountersLooks& looks) { return looks.descriptor() >= 0; }
+  static bool Listens(const CountersLooks& looks) { return looks.listens(); }
   static bool Take(CountersLooks& looks) { return looks.Take(); }
 
   const TemporaryFolder folder_;
 };
 
 TEST_F(CountersLooksTest, AwaitReturnsForANoticeAndForTheOtherDescriptor) {
-  CountersLooks looks(Options(), seconds(30));
+  CountersLooks looks(Options(), "", seconds(30));
   Edit();
   EXPECT_FALSE(looks.Await(-1)) << "the edit may go on";
   SignalQueue signals({SIGUSR1});
@@ -42,7 +42,7 @@ TEST_F(CountersLooksTest, AwaitReturnsForANoticeAndForTheOtherDescriptor) {
 }
 
 TEST_F(CountersLooksTest, LooksTwiceAfterANoticeWithASecondBeforeEach) {
-  CountersLooks looks(Options(), seconds(30));
+  CountersLooks looks(Options(), "", seconds(30));
   EXPECT_EQ(Pause(looks), seconds(60));
   EXPECT_TRUE(Listens(looks));
   Edit();
@@ -57,7 +57,7 @@ TEST_F(CountersLooksTest, LooksTwiceAfterANoticeWithASecondBeforeEach) {
 }
 
 TEST_F(CountersLooksTest, AnEditBetweenTheLooksMakesTwoMoreDue) {
-  CountersLooks looks(Options(), seconds(30));
+  CountersLooks looks(Options(), "", seconds(30));
   Edit();
   EXPECT_FALSE(Take(looks));
   Edit();
@@ -71,19 +71,30 @@ TEST_F(CountersLooksTest, AnEditBetweenTheLooksMakesTwoMoreDue) {
 TEST_F(CountersLooksTest, LooksMoreOftenWhereNothingIsWatched) {
   CountersSourceOptions options = Options();
   options.path = folder_ / "later" / "counters.csv";
-  CountersLooks looks(options, milliseconds(1'000));
+  CountersLooks looks(options, "", milliseconds(1'000));
   EXPECT_EQ(Pause(looks), seconds(10));
   std::filesystem::create_directory(folder_ / "later");
   EXPECT_TRUE(Take(looks));
   EXPECT_EQ(Pause(looks), seconds(60)) << "the folder has appeared";
 }
 
+TEST_F(CountersLooksTest, NoticesTheConfigurationToo) {
+  const TemporaryFolder other;
+  CountersLooks looks(Options(), other / "c.yaml", seconds(30));
+  EXPECT_EQ(Pause(looks), seconds(60));
+  other.Write("c.yaml", "x");
+  EXPECT_FALSE(looks.Await(-1)) << "at once";
+  EXPECT_EQ(Pause(looks), seconds(1));
+  CountersLooks unwatched(Options(), "/no/such/folder/c.yaml", seconds(30));
+  EXPECT_EQ(Pause(unwatched), seconds(10));
+}
+
 TEST_F(CountersLooksTest, LooksOncePerIntervalWithAConfigMap) {
   CountersSourceOptions options = Options();
   options.config_map.emplace();
-  EXPECT_EQ(Pause(CountersLooks(options, milliseconds(2'500))), seconds(3));
-  EXPECT_EQ(Pause(CountersLooks(options, milliseconds(100))), seconds(1));
-  EXPECT_EQ(Pause(CountersLooks(options, seconds(60))), seconds(10));
+  EXPECT_EQ(Pause(CountersLooks(options, "", milliseconds(2'500))), seconds(3));
+  EXPECT_EQ(Pause(CountersLooks(options, "", milliseconds(100))), seconds(1));
+  EXPECT_EQ(Pause(CountersLooks(options, "", seconds(60))), seconds(10));
 }
 
 }  // namespace

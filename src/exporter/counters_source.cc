@@ -46,7 +46,7 @@ CountersSource::CountersSource(CountersSourceOptions options, const Files& files
 
 StatusOr<Counters> CountersSource::Load() {
   if (!options_.config_map) {
-    return file_.Load();
+    return LoadFile();
   }
   AwaitAnswer();
   const std::shared_ptr<const ConfigMapFacts> facts = facts_.Get();
@@ -55,13 +55,17 @@ StatusOr<Counters> CountersSource::Load() {
   }
   Log(LogLevel::kWarn, "cannot read the counters ConfigMap; using the counters file",
       {{"configmap", Named()}, {"file", file_.path()}, {"reason", TroubleIn(*facts)}});
-  return file_.Load();
+  return LoadFile();
+}
+
+StatusOr<Counters> CountersSource::LoadFile() {
+  return options_.list ? StatusOr<Counters>(*options_.list) : file_.Load();
 }
 
 std::optional<StatusOr<Counters>> CountersSource::LoadIfChanged() {
   const std::shared_ptr<const ConfigMapFacts> facts = facts_.Get();
   if (!judged_ && !facts->exists) {
-    return file_.LoadIfChanged();
+    return options_.list ? std::nullopt : file_.LoadIfChanged();
   }
   if (judged_ && judged_->SaysTheSame(*facts)) {
     return std::nullopt;

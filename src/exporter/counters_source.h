@@ -26,6 +26,7 @@ namespace podgpu {
 
 struct CountersSourceOptions {
   std::string path;                         // Path in the form that CountersFile takes.
+  std::optional<Counters> list = {};        // The list itself, from `path`; nothing: it is a file.
   ListsOfRelease release = {};              // For built-in lists and their copies.
   std::optional<ConfigMapName> config_map;  // Nothing: the file alone.
   // API server address and credentials, or the reason they are missing.
@@ -61,6 +62,7 @@ class CountersSource {
     }
   };
 
+  StatusOr<Counters> LoadFile();
   void Follow(const ApiServerOptions& server, const std::stop_token& stop);
   void Publish(ConfigMapFacts next);
   void AwaitAnswer();

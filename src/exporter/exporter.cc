@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "fields/field_ids.h"
+#include "fields/slow_fields.h"
 #include "http/openssl_on_need.h"
 #include "usage/mig_activity.h"
 
@@ -26,7 +27,6 @@ constexpr milliseconds kLongestQuietPeriod{30'000};
 constexpr milliseconds kShortestRediscovery{2'000};
 constexpr milliseconds kLongestRediscovery{10'000};
 constexpr milliseconds kShortestStaleAfter{5'000};
-constexpr int kPeriodsUntilStale = 3;
 
 // The pages whose fields are read before a client requests them.
 std::vector<FieldIds> PagesFromStart(const ExporterOptions& options) {
@@ -37,12 +37,18 @@ std::vector<FieldIds> PagesFromStart(const ExporterOptions& options) {
   return pages;
 }
 
+// Returns null where there are none.
+std::shared_ptr<const FieldCollections> Shared(FieldCollections collections) {
+  return collections.empty() ? nullptr
+                             : std::make_shared<const FieldCollections>(std::move(collections));
+}
+
 ReaderOptions ReaderOptionsOf(const ExporterOptions& options, ExporterSeams& seams) {
   ReaderOptions reader;
   reader.list_pci_gpus = std::move(seams.list_pci_gpus);
   reader.explain_no_driver = std::move(seams.explain_no_driver);
   reader.list = {FieldsToRead(options.counters, options.views, PagesFromStart(options)),
-                 FindingsToRead(options.counters, options.windows),
+                 FindingsToRead(options.counters, options.windows), Shared(options.collections),
                  ProfilesByDefault(options.config.counters, options.counters)};
   reader.period = options.collect_interval;
   reader.stale_after = StaleAfter(options);
@@ -128,25 +134,6 @@ std::unique_ptr<ApiRefresher> ApiRefresherOf(ApiCollection collection, bool want
   return std::make_unique<ApiRefresher>(
       *seams.files, ApiRefresherOptions{collection, options.api_server, seams.random_seed},
       seams.clock, tick);
-}
-
-// Returns the field whose samples one of dcgm-exporter's own counters (DCGM_EXP_*) counts.
-std::optional<uint16_t> FieldBehind(const Counter& counter) {
-  if (!counter.own) {
-    return std::nullopt;
-  }
-  switch (*counter.own) {
-    case ExporterCounter::kXidErrors:
-    case ExporterCounter::kXidErrorsTotal:
-      return field_ids::kXid;
-    case ExporterCounter::kClockEvents:
-    case ExporterCounter::kClockEventsTotal:
-      return field_ids::kClockReasons;
-    case ExporterCounter::kHealth:
-    case ExporterCounter::kPeers:
-      break;
-  }
-  return std::nullopt;
 }
 
 // Returns the fields that a view needs besides those of the counters.
@@ -251,6 +238,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       windows_(options.windows),
       config_(options.config),
       counters_(options.counters),
+      collections_(Shared(options.collections)),
       profiling_by_default_(ProfilesByDefault(options.config.counters, options.counters)),
       pages_(PagesFromStart(options)),
       written_off_(std::move(seams.written_off)),
@@ -439,6 +427,7 @@ void Exporter::Reload(StatusOr<Counters> counters, const std::vector<std::string
   MutexLock lock(wanted_mutex_);
   profiling_by_default_ = ProfilesByDefault(counters->path, counters->counters);
   counters_ = std::move(counters->counters);
+  collections_ = Shared(std::move(counters->collections));
   Apply();
 }
 
@@ -458,8 +447,8 @@ std::vector<const Field*> Exporter::WantedFields() const {
 void Exporter::Apply() {
   std::vector<const Field*> fields = WantedFields();
   tick_.ShowInstead(counters_, fields);  // First: the tick must wait for the reader's next reading.
-  reader_.ReadInstead(
-      {std::move(fields), FindingsToRead(counters_, windows_), profiling_by_default_});
+  reader_.ReadInstead({std::move(fields), FindingsToRead(counters_, windows_), collections_,
+                       profiling_by_default_});
 }
 
 Exporter::~Exporter() {

@@ -43,6 +43,7 @@ struct ExporterOptions : PageOptions {
   bool legacy_from_start = false;  // Reads the fields of /gpu/metrics before the first request.
   std::string query_address;       // A second listener, with /metric alone; empty: none.
   std::chrono::milliseconds collect_interval{30'000};
+  FieldCollections collections = {};         // Fields of `counters` with intervals of their own.
   std::chrono::milliseconds stale_after{0};  // 0: three intervals, at least 5 s.
   std::chrono::milliseconds call_deadline{10'000};
   FindingsAsked windows{.xid_window = std::chrono::minutes(5),
@@ -111,6 +112,7 @@ class Exporter {
   ConfigNotes config_;
   Mutex wanted_mutex_;
   std::vector<Counter> counters_ PODGPU_GUARDED_BY(wanted_mutex_);
+  std::shared_ptr<const FieldCollections> collections_ PODGPU_GUARDED_BY(wanted_mutex_);
   bool profiling_by_default_ PODGPU_GUARDED_BY(wanted_mutex_);
   std::vector<FieldIds> pages_ PODGPU_GUARDED_BY(wanted_mutex_);  // Pages whose fields are read.
   const ThreadTally written_off_;

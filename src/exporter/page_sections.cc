@@ -9,6 +9,7 @@
 #include "health/self_metrics.h"
 #include "health/slot_history.h"
 #include "view/accounting_view.h"
+#include "view/collection_view.h"
 #include "view/energy_reading_view.h"
 #include "view/energy_view.h"
 #include "view/pod_use_view.h"
@@ -126,6 +127,40 @@ Section SlotTableSection(SlotView view, PageState& state) {
           }};
 }
 
+// The collections of the reading: their number is part of the plan, so another one needs a new
+// plan.
+Section CollectionsSection(PageState& state) {
+  struct Shown {
+    std::shared_ptr<const FieldCollections> collections;
+    uint64_t generation = 0;
+  };
+  const auto shown = std::make_shared<Shown>();
+  const auto newest = [&state, shown]() -> const FieldCollections& {
+    static const FieldCollections kNone;
+    const std::shared_ptr<const FieldCollections> now =
+        state.facts.grid == nullptr ? nullptr : state.facts.grid->collections();
+    if (shown->collections != now) {
+      shown->collections = now;
+      ++shown->generation;
+    }
+    return shown->collections == nullptr ? kNone : *shown->collections;
+  };
+  return {.name = "collections",
+          .needs_grid = true,
+          .generation =
+              [newest, shown] {
+                newest();
+                return shown->generation;
+              },
+          .slot_count = [newest] { return CollectionSlotCount(newest()); },
+          .add_to = [newest](uint32_t first_slot,
+                             PlanBuilder& plan) { AddCollections(newest(), first_slot, plan); },
+          .append_to =
+              [newest, &state](std::vector<Value>& slots) {
+                AppendCollections(newest(), *state.facts.grid, state.facts.grid_age, slots);
+              }};
+}
+
 constexpr View kDcgm[] = {View::kDcgm};
 constexpr View kCore[] = {View::kCore, View::kNative};
 constexpr View kNative[] = {View::kNative};
@@ -175,6 +210,7 @@ constexpr SectionRow kSections[] = {
      [](PageState& state) { return ProcessSection(state.process_page()); }},
     {kSelf, false, [] { return SlotFamilyDocs(SlotView::kSelf); },
      [](PageState& state) { return SlotTableSection(SlotView::kSelf, state); }},
+    {kSelf, false, CollectionFamilies, CollectionsSection},
 };
 
 }  // namespace

@@ -54,6 +54,17 @@ std::string CountParts(const Topology& topology, const PartKinds& kinds) {
   return counted;
 }
 
+// Returns " (slow, 3 fields: every 600 s)".
+std::string TellCollections(const FieldCollections* collections) {
+  std::string told;
+  for (size_t i = 0; collections != nullptr && i < collections->size(); ++i) {
+    const FieldCollection& one = (*collections)[i];
+    absl::StrAppendFormat(&told, "%s%s, %s: every %s", told.empty() ? " (" : "; ", one.name,
+                          Counted(one.fields.size(), "field"), Seconds(one.interval));
+  }
+  return told.empty() ? "" : told + ")";
+}
+
 }  // namespace
 
 Reader::Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard& guard,
@@ -146,6 +157,7 @@ Status Reader::WatchFields() {
   list_ = wanted_.Get();
   profiles_ = control_.profiling_paused_for() == Duration::zero();
   source_->SetProfiling(profiles_);
+  source_->SetCollections(list_->collections);
   if (topology_->column_count() > 0) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kWatch);
     PODGPU_ASSIGN_OR_RETURN(watch_, source_->Watch(*topology_, list_->fields, options_.period));
@@ -159,6 +171,7 @@ StatusOr<std::shared_ptr<Grid>> Reader::ReadGrid() {
   grid->findings.asked = list_->asked;
   grid->read_at = clock_.Now();
   grid->read_at_wall = clock_.WallNow();
+  grid->SetCollections(list_->collections, options_.period);
   if (topology_->column_count() > 0) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kRead);
     if (Status status = source_->Read(*grid); !status.ok()) {
@@ -168,6 +181,11 @@ StatusOr<std::shared_ptr<Grid>> Reader::ReadGrid() {
   }
   WithdrawStale(*grid, options_.stale_after, milliseconds(0));
   return grid;
+}
+
+milliseconds Reader::ReadingPeriod() const {
+  return list_->collections == nullptr ? options_.period
+                                       : ShortestInterval(*list_->collections, options_.period);
 }
 
 Status Reader::Read() {
@@ -194,7 +212,7 @@ Status Reader::ReadUntilFailure(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     PODGPU_RETURN_IF_ERROR(Read());
     // After a reading that took longer than the period, the missed readings are skipped.
-    due = std::max(due + options_.period, clock_.Now());
+    due = std::max(due + ReadingPeriod(), clock_.Now());
     ReleaseIfNeeded();
     if (!news_.SleepUntil(clock_, due, stop) || control_.release_time_left() > Duration::zero()) {
       break;
@@ -326,9 +344,10 @@ void Reader::SayWhatIsRead() {
     return;
   }
   std::string what = absl::StrFormat(
-      "%s: %s, %s%s, read every %s%s", source_->Describe(), Counted(topology_->gpus.size(), "GPU"),
-      Counted(topology_->instances.size(), "MIG instance"), CountParts(*topology_, kinds_),
-      Seconds(options_.period), profiles_ ? "" : ", profiling paused on request");
+      "%s: %s, %s%s, read every %s%s%s", source_->Describe(),
+      Counted(topology_->gpus.size(), "GPU"), Counted(topology_->instances.size(), "MIG instance"),
+      CountParts(*topology_, kinds_), Seconds(options_.period),
+      TellCollections(list_->collections.get()), profiles_ ? "" : ", profiling paused on request");
   what += watch_.note.empty() ? "" : "; " + watch_.note;
   if (!scan_failure_.empty()) {
     SetStatus(PartState::kDegraded,

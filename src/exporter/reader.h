@@ -23,6 +23,7 @@
 #include "exporter/device_control.h"
 #include "facts/thread_facts.h"
 #include "fields/field.h"
+#include "fields/field_collections.h"
 #include "health/rescan_trigger.h"
 #include "sample/grid.h"
 #include "sample/grid_pool.h"
@@ -41,17 +42,18 @@ using NoDriverSayer = std::function<NoDriver()>;
 struct ReadList {
   std::vector<const Field*> fields;  // Ascending by id.
   FindingsAsked asked = {};
+  std::shared_ptr<const FieldCollections> collections = nullptr;  // Null: all have one interval.
   // Profiling fields are on the list only because the default list has them: on a node without
   // profiling their absence is not a fault.
   bool profiling_by_default = false;
 };
 
 struct ReaderOptions {
-  ReadList list;                    // The list in use until the first ReadInstead.
-  PciGpuLister list_pci_gpus;       // Optional.
-  NoDriverSayer explain_no_driver;  // Optional.
-  std::chrono::milliseconds period{30'000};
-  std::chrono::milliseconds stale_after{90'000};       // Samples older than this are withdrawn.
+  ReadList list;                                  // The list in use until the first ReadInstead.
+  PciGpuLister list_pci_gpus;                     // Optional.
+  NoDriverSayer explain_no_driver;                // Optional.
+  std::chrono::milliseconds period{30'000};       // Of all fields outside collections.
+  std::chrono::milliseconds stale_after{90'000};  // Samples older than this are withdrawn.
   std::chrono::milliseconds rediscover_every{10'000};  // Time between device scans.
   std::chrono::milliseconds rewatch_every{60'000};     // Time between retries of a refused field.
   std::chrono::milliseconds first_retry{1'000};
@@ -84,6 +86,8 @@ class Reader {
   Status OpenIfNeeded();
   Status Discover();
   Status WatchFields();
+  // Returns the time between two readings: the shortest interval of a field.
+  std::chrono::milliseconds ReadingPeriod() const;
   Status Read();
   StatusOr<std::shared_ptr<Grid>> ReadGrid();
   // Reads until a call fails (returns its status) or `stop` is requested (returns OK).

@@ -78,6 +78,26 @@ TEST_F(ReaderTest, PublishesAGridPerPeriod) {
   EXPECT_EQ(driver_.watches(), 1);
 }
 
+TEST_F(ReaderTest, ReadsAtTheShortestIntervalAndTellsTheCollections) {
+  Start();
+  const auto collections = std::make_shared<const FieldCollections>(
+      FieldCollections{{"slow", seconds(60), {150}}, {"fast", milliseconds(250), {203}}});
+  reader_->ReadInstead({Options().list.fields, {}, collections});
+  Step(milliseconds(0));
+  EXPECT_EQ(driver_.collections.Get(), collections);
+  EXPECT_EQ(status().detail,
+            "fake driver: 2 GPUs, 0 MIG instances, read every 1 s (slow, 1 field: every 60 s; "
+            "fast, 1 field: every 0.25 s)");
+  const std::shared_ptr<const Grid> first = grid();
+  EXPECT_EQ(first->PeriodOf(FieldRow{0}), seconds(60));
+  Step(milliseconds(250));
+  EXPECT_NE(grid(), first);
+  reader_->ReadInstead({Options().list.fields, {}});
+  Step(milliseconds(0));
+  EXPECT_EQ(driver_.collections.Get(), nullptr);
+  EXPECT_EQ(grid()->PeriodOf(FieldRow{0}), seconds(0));
+}
+
 // As a page is made: at any time, the grid first.
 TEST_F(ReaderTest, AGridNeverComesBeforeItsStatus) {
   Start();
@@ -234,7 +254,7 @@ TEST_F(ReaderTest, MissingProfilingIsNoFaultWithTheDefaultList) {
   driver_.RefuseProfiling("no profiling fields: the module is not loaded");
   Start();
   EXPECT_EQ(status().state, PartState::kDegraded) << "the counters file lists them";
-  ReadList by_default{Options().list.fields, {}, true};
+  ReadList by_default{Options().list.fields, {}, nullptr, true};
   reader_->ReadInstead(by_default);
   Step(seconds(1));
   EXPECT_EQ(status().state, PartState::kOk);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "fields/csv_records.h"
+#include "fields/field_ids.h"
 
 namespace podgpu {
 namespace {
@@ -154,6 +155,24 @@ class Parser {
 };
 
 }  // namespace
+
+std::optional<uint16_t> FieldBehind(const Counter& counter) {
+  if (!counter.own) {
+    return std::nullopt;
+  }
+  switch (*counter.own) {
+    case ExporterCounter::kXidErrors:
+    case ExporterCounter::kXidErrorsTotal:
+      return field_ids::kXid;
+    case ExporterCounter::kClockEvents:
+    case ExporterCounter::kClockEventsTotal:
+      return field_ids::kClockReasons;
+    case ExporterCounter::kHealth:
+    case ExporterCounter::kPeers:
+      break;
+  }
+  return std::nullopt;
+}
 
 StatusOr<Counters> ParseCounters(std::string_view content, std::string_view path) {
   if (content.starts_with(kByteOrderMark)) {

@@ -15,6 +15,7 @@
 #include "base/embedded_file.h"
 #include "base/status.h"
 #include "fields/field.h"
+#include "fields/field_collections.h"
 
 namespace podgpu {
 
@@ -40,11 +41,16 @@ struct Counter {
   bool is_label() const { return type == "label"; }
 };
 
+// Returns the field whose samples one of dcgm-exporter's own counters (DCGM_EXP_*) counts; nothing
+// for other lines.
+std::optional<uint16_t> FieldBehind(const Counter& counter);
+
 struct Counters {
   std::string path;               // The path for messages.
   std::vector<Counter> counters;  // In file order.
   std::vector<std::string>
       warnings;  // One line each: lines that were accepted but serve nothing yet.
+  FieldCollections collections = {};
 };
 
 // Parses `content`; messages name `path`. On failure kInvalidArgument with the complete one-line

@@ -11,6 +11,9 @@
 
 namespace podgpu {
 
+// A value of a field with an interval of its own is too old after so many of them.
+inline constexpr int kPeriodsUntilStale = 3;
+
 // Returns the shortest sampling interval of the field; zero: the requested interval.
 constexpr std::chrono::seconds OwnPeriodOf(uint16_t field) {
   const bool is_slow = field == field_ids::kInforomChecksum || field == field_ids::kInforomValid;

@@ -33,6 +33,9 @@ StatusOr<std::unique_ptr<WebFront>> WebFront::Open(const std::string& path,
 }
 
 Status WebFront::Check(const std::string& path, std::shared_ptr<const Files> files) {
+  if (path.empty()) {
+    return absl::OkStatus();
+  }
   HttpCounters unused;
   return Open(path, std::move(files), unused, [](const std::function<void()>& /*work*/) {})
       .status();

@@ -35,7 +35,7 @@ class WebFront {
                                                   HttpCounters& counters,
                                                   PasswordChecker::Poster post);
 
-  // Checks that the configuration at `path` and all its files are valid.
+  // Checks that the configuration at `path` and all its files are valid; so is no path.
   static Status Check(const std::string& path, std::shared_ptr<const Files> files);
 
   // Returns the newest TLS context; null for plain HTTP.

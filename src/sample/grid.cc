@@ -25,7 +25,9 @@ Grid::Grid(std::shared_ptr<const Topology> topology, std::vector<const Field*> f
   size_t cells = 0;
   rows_.reserve(fields_.size());
   for (const Field* field : fields_) {
-    rows_.push_back({ColumnsFor(field->level, *topology_), cells});
+    rows_.push_back({.columns = ColumnsFor(field->level, *topology_),
+                     .first_cell = cells,
+                     .period = OwnPeriodOf(field->id)});
     cells += rows_.back().columns.count;
   }
   values_.resize(cells);
@@ -48,20 +50,46 @@ bool Grid::HasCurrentNumbers(EntityId entity) const {
 }
 
 bool Grid::HasNumbers(EntityId entity, std::chrono::milliseconds limit, bool with_judged) const {
+  if (const std::optional<bool> usual = HasNumbers(entity, {limit, with_judged, false})) {
+    return *usual;
+  }
+  return HasNumbers(entity, {limit, with_judged, true}).value_or(false);
+}
+
+std::optional<bool> Grid::HasNumbers(EntityId entity, const Counted& counted) const {
+  std::optional<bool> has_numbers;
   const auto rows = static_cast<uint16_t>(fields_.size());
   for (uint16_t row = 0; row < rows; ++row) {
     const uint16_t id = fields_[row]->id;
-    const bool counts = OwnPeriodOf(id).count() == 0 && (with_judged || !field_ids::IsJudged(id));
+    const bool counts = OwnPeriodOf(id).count() == 0 && rows_[row].is_rare == counted.rare &&
+                        (counted.with_judged || !field_ids::IsJudged(id));
     if (!counts || !rows_[row].columns.Contains(entity)) {
       continue;
     }
+    has_numbers = false;
     const Value& value = at(FieldRow{row}, entity);
     const bool is_number = value.present() && value.kind() != Value::Kind::kText;
-    if (is_number && std::chrono::milliseconds(value.age_ms()) <= limit) {
+    if (is_number && std::chrono::milliseconds(value.age_ms()) <=
+                         std::max(counted.limit, kPeriodsUntilStale * rows_[row].period)) {
       return true;
     }
   }
-  return false;
+  return has_numbers;
+}
+
+void Grid::SetCollections(std::shared_ptr<const FieldCollections> collections,
+                          std::chrono::milliseconds interval) {
+  if (collections == collections_) {
+    return;
+  }
+  collections_ = std::move(collections);
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    const uint16_t id = fields_[row]->id;
+    const std::chrono::milliseconds own =
+        collections_ == nullptr ? std::chrono::milliseconds(0) : IntervalOf(*collections_, id);
+    rows_[row].period = std::max<std::chrono::milliseconds>(OwnPeriodOf(id), own);
+    rows_[row].is_rare = own > interval;
+  }
 }
 
 void Grid::Clear(Absence reason) {

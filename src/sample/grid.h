@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "fields/field.h"
+#include "fields/field_collections.h"
 #include "sample/findings.h"
 #include "sample/value.h"
 #include "topology/topology.h"
@@ -62,9 +63,21 @@ class Grid {
   }
   const std::vector<Value>& cells() const { return values_; }
 
+  // Sets the fields that are sampled at intervals of their own; all others are sampled every
+  // `interval`.  Null: there are none.
+  void SetCollections(std::shared_ptr<const FieldCollections> collections,
+                      std::chrono::milliseconds interval);
+  const std::shared_ptr<const FieldCollections>& collections() const { return collections_; }
+  // Returns the time between two samples of a row whose field has an interval of its own, else 0.
+  std::chrono::milliseconds PeriodOf(FieldRow row) const {
+    PODGPU_CHECK(row.index < rows_.size());
+    return rows_[row.index].period;
+  }
+
   // Returns whether the column of `entity` has a number not older than `limit`. Texts do not count,
-  // because identity outlives a device; nor do fields that are sampled too rarely to show that a
-  // device still answers.
+  // because identity outlives a device; nor do fields that DCGM itself samples rarely
+  // (slow_fields.h).  Fields of collections that are sampled more rarely than the others count only
+  // on a device that has no other fields, up to three of their intervals.
   bool HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const;
 
   // Returns the same for a grid from which stale values have been withdrawn: any number counts,
@@ -90,15 +103,25 @@ class Grid {
   Findings findings;
 
  private:
+  struct Counted {
+    std::chrono::milliseconds limit{};
+    bool with_judged = false;
+    bool rare = false;  // Fields of rare collections, instead of the others.
+  };
   bool HasNumbers(EntityId entity, std::chrono::milliseconds limit, bool with_judged) const;
+  // Returns nothing when there is no such field on the column.
+  std::optional<bool> HasNumbers(EntityId entity, const Counted& counted) const;
   struct Row {
     ColumnRange columns;
     size_t first_cell = 0;
+    std::chrono::milliseconds period{0};  // Time between two samples; 0: that of all others.
+    bool is_rare = false;                 // Of a collection with a longer interval than the others.
   };
 
   std::shared_ptr<const Topology> topology_;
   std::vector<const Field*> fields_;
   std::vector<Row> rows_;  // One for each field.
+  std::shared_ptr<const FieldCollections> collections_;
   std::vector<Value> values_;
   std::vector<std::string> texts_;  // The first text_count_ are in use.
   size_t text_count_ = 0;

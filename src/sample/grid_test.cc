@@ -105,6 +105,30 @@ TEST(Grid, AFieldThatIsReadTooRarelyShowsNoLife) {
   EXPECT_FALSE(grid.HasCurrentNumbers(EntityId{0}));
 }
 
+// A value of a slow collection may be from before a loss; but a device that has no other values is
+// there for as long as they are not too old.
+TEST(Grid, ASlowCollectionShowsLifeOnlyWhereThereIsNothingElse) {
+  using std::chrono::seconds;
+  const auto slow =
+      std::make_shared<const FieldCollections>(FieldCollections{{"slow", seconds(60), {150}}});
+  Grid both(TwoGpus(), {FindField(150), FindField(155)});
+  Grid alone(TwoGpus(), {FindField(150)});
+  for (Grid* grid : {&both, &alone}) {
+    grid->SetCollections(slow, seconds(1));
+    grid->at(FieldRow{0}, EntityId{0}) = Value::OfInt64(41, 100'000);
+  }
+  EXPECT_FALSE(both.HasFreshNumbers(EntityId{0}, seconds(5)));
+  EXPECT_FALSE(both.HasCurrentNumbers(EntityId{0}));
+  EXPECT_TRUE(alone.HasFreshNumbers(EntityId{0}, seconds(5)));
+  EXPECT_TRUE(alone.HasCurrentNumbers(EntityId{0}));
+  alone.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(41, 181'000);
+  EXPECT_FALSE(alone.HasFreshNumbers(EntityId{0}, seconds(5)));
+  alone.SetCollections(
+      std::make_shared<const FieldCollections>(FieldCollections{{"fast", seconds(1), {150}}}),
+      seconds(30));
+  EXPECT_FALSE(alone.HasFreshNumbers(EntityId{0}, seconds(90)));
+}
+
 TEST(Grid, KeepsEachTextOnceUntilItIsCleared) {
   Grid grid = TwoByTwo();
   const uint32_t first = grid.InternText("580.95.05");

@@ -13,14 +13,13 @@ using std::chrono::milliseconds;
 // Calls `visit(value, oldest)` for each present value that can become too old; `oldest` is the
 // greatest age that it may have.
 void ForEachAgeing(auto& grid, milliseconds limit, auto visit) {
-  constexpr int kOwnPeriods = 3;
   const auto rows = static_cast<uint16_t>(grid.fields().size());
   for (uint16_t row = 0; row < rows; ++row) {
     const uint16_t id = grid.fields()[row]->id;
     if (id == field_ids::kXid) {
       continue;
     }
-    const milliseconds oldest = std::max<milliseconds>(limit, kOwnPeriods * OwnPeriodOf(id));
+    const milliseconds oldest = std::max(limit, kPeriodsUntilStale * grid.PeriodOf(FieldRow{row}));
     for (auto& value : grid.CellsOf(FieldRow{row})) {
       if (value.present()) {
         visit(value, oldest);

@@ -1,7 +1,7 @@
 // Withdraws values that are too old from a reading.
 //
 // The source withdraws them when it reads, the tick while the next reading is late.  A field that
-// the engine samples more slowly than `limit` may have values as old as three of its own periods.
+// is sampled at an interval of its own may have values as old as three of these intervals.
 // Values of events (XID) stay: their time stamp is that of the event.  Pure functions.
 #pragma once
 

@@ -49,5 +49,22 @@ TEST(WithdrawStale, JudgesASlowFieldByItsOwnPeriod) {
   EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
 }
 
+TEST(WithdrawStale, JudgesACollectionByItsInterval) {
+  Grid grid(OneGpu(), {FindField(150), FindField(155)});
+  grid.SetCollections(
+      std::make_shared<const FieldCollections>(FieldCollections{{"slow", seconds(60), {155}}}),
+      seconds(1));
+  grid.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(1, 6'000);
+  grid.at(FieldRow{1}, EntityId{0}) = Value::OfDouble(41, 170'000);
+  WithdrawStale(grid, seconds(5), milliseconds(0));
+  EXPECT_FALSE(grid.at(FieldRow{0}, EntityId{0}).present());
+  EXPECT_TRUE(grid.at(FieldRow{1}, EntityId{0}).present());
+  EXPECT_EQ(StaysFreshFor(grid, seconds(5)), seconds(10));
+  WithdrawStale(grid, seconds(5), milliseconds(10'001));
+  EXPECT_EQ(grid.at(FieldRow{1}, EntityId{0}).absence(), Absence::kStale);
+  grid.SetCollections(nullptr, seconds(1));
+  EXPECT_EQ(grid.PeriodOf(FieldRow{1}), seconds(0));
+}
+
 }  // namespace
 }  // namespace podgpu

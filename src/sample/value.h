@@ -5,8 +5,10 @@
 // 16 bytes, trivially copyable. A text is an index into its grid's pool (grid.h).
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace podgpu {
@@ -68,6 +70,13 @@ class Value {
   constexpr double real() const { return std::bit_cast<double>(bits_); }
   constexpr uint32_t text() const { return static_cast<uint32_t>(bits_); }
   constexpr uint32_t age_ms() const { return age_ms_; }
+  // Returns the same value with an age that is greater by `ms`, at least 0.
+  constexpr Value OlderBy(int64_t ms) const {
+    constexpr int64_t kOldest = std::numeric_limits<uint32_t>::max();
+    Value older = *this;
+    older.age_ms_ = static_cast<uint32_t>(std::min(kOldest, age_ms_ + ms));
+    return older;
+  }
   // Returns the number of either numeric kind as a double.
   constexpr double number() const {
     return kind_ == Kind::kInt64 ? static_cast<double>(int64()) : real();

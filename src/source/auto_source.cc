@@ -226,6 +226,13 @@ void AutoSource::SetProfiling(bool is_on) {
   }
 }
 
+void AutoSource::SetCollections(std::shared_ptr<const FieldCollections> collections) {
+  collections_ = std::move(collections);
+  if (chosen_ != nullptr) {
+    chosen_->SetCollections(collections_);
+  }
+}
+
 std::string AutoSource::Describe() const {
   MutexLock lock(mutex_);
   if (shown_ == nullptr) {
@@ -241,6 +248,7 @@ void AutoSource::Take(std::unique_ptr<Source> source, const char* name, std::str
   }
   chosen_ = std::move(source);
   chosen_->SetProfiling(profiles_);
+  chosen_->SetCollections(collections_);
   MutexLock lock(mutex_);
   shown_ = chosen_.get();
   why_ = std::move(why);

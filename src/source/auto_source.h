@@ -44,6 +44,7 @@ class AutoSource final : public Source {
   void Interrupt() noexcept override;
   void Release() override;
   void SetProfiling(bool is_on) override;
+  void SetCollections(std::shared_ptr<const FieldCollections> collections) override;
   std::string ReleaseReason() const override {
     return chosen_ == nullptr ? "" : chosen_->ReleaseReason();
   }
@@ -75,6 +76,7 @@ class AutoSource final : public Source {
   const std::string engine_;
   FactAndRemedy engine_is_missed_;  // Why NVML stands in for engine_; empty: it does not.
   bool profiles_ = true;
+  std::shared_ptr<const FieldCollections> collections_;
   std::unique_ptr<Source> chosen_;
   const NvmlSource* nvml_ = nullptr;  // Points to chosen_ when that is NVML.
   bool dcgm_failed_ = false;          // NVML was chosen although DCGM was wanted.

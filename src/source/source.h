@@ -17,6 +17,7 @@
 #include "base/interruptible.h"
 #include "base/status.h"
 #include "fields/field.h"
+#include "fields/field_collections.h"
 #include "sample/grid.h"
 #include "topology/topology.h"
 
@@ -69,6 +70,10 @@ class Source : public Interruptible {
   // Turns the sampling of profiling fields on or off, from the next Watch on.  While it is off,
   // these fields are absent as kPaused.  It is on at first.
   virtual void SetProfiling(bool is_on) = 0;
+
+  // Sets the fields that are sampled at intervals of their own, from the next Watch on; null: none,
+  // as at first.  Read may then be called at the shortest of all intervals.
+  virtual void SetCollections(std::shared_ptr<const FieldCollections> collections) = 0;
 
   // Returns why the driver needs podgpu to release the devices, as of the last Discover; empty when
   // it does not.

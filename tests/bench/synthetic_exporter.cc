@@ -62,6 +62,7 @@ class SyntheticSource final : public Source {
   void Interrupt() noexcept override {}
   void Release() override {}
   void SetProfiling(bool /*is_on*/) override {}
+  void SetCollections(std::shared_ptr<const FieldCollections> /*collections*/) override {}
   std::string Describe() const override { return "synthetic values"; }
 
  private:

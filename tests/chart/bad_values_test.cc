@@ -173,10 +173,14 @@ constexpr BadValues kBadValues[] = {
      "podgpu: cluster.serviceMonitor.interval is 5s, but cluster.serviceMonitor.scrapeTimeout is "
      "10s: Prometheus refuses a timeout above the interval. Lower scrapeTimeout to 5s or less, "
      "or raise the interval"},
-    {"YamlConfiguration", "config.enabled=true",
-     "podgpu: config.enabled has no counterpart: podgpu reads no YAML configuration. Set it to "
-     "false, and give the "
-     "same options in arguments"},
+    {"ConfigurationWithoutAName", "config.enabled=true,config.create=false",
+     "podgpu: config.name must be set when config.create is false. Name the ConfigMap that has "
+     "the file"},
+    {"ConfigurationWithoutAVersion", "config.enabled=true,config.data=metrics: {}",
+     "podgpu: config.data has neither version: 1 nor version: 2. Add the version of the file"},
+    {"ConfigurationThatIsNoYaml", "config.enabled=true,config.data=a: ]",
+     "podgpu: config.data is no YAML: error converting YAML to JSON: yaml: did not find expected "
+     "node content. Correct it"},
     {"TwoPlatforms", "gke.enabled=true,talos.enabled=true",
      "podgpu: gke.enabled and talos.enabled exclude each other: a cluster is of one kind. Leave "
      "one of them true"},

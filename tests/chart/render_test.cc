@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/config_file.h"
 #include "tests/chart/helm.h"
 #include "tests/e2e/child.h"
 
@@ -102,6 +103,23 @@ TEST(Chart, HasFurtherObjectsOfTheUser) {
        R"( "kind: Secret\nmetadata: {name: {{ include \"podgpu.fullname\" . }}-text}"])"});
   EXPECT_EQ(TextAt(rendering.Object("ConfigMap podgpu-note"), "data"), "{port: 9400}");
   EXPECT_TRUE(rendering.Object("Secret podgpu-text").IsDefined());
+}
+
+// The kubelet updates a mounted folder, so the pods need no restart; a file with subPath it does
+// not.
+TEST(Chart, RestartsPodsForAChangedConfigurationOnlyWhereTheKubeletDoesNotUpdateIt) {
+  const auto checksum = [](const std::string& path, const std::string& data) {
+    return Rendering(
+               {"--set", "config.enabled=true,config.mountPath=" + path + ",config.data=" + data})
+        .Text("DaemonSet", "spec/template/metadata/annotations/checksum~1config");
+  };
+  EXPECT_EQ(checksum("", "version: 2"), "");
+  EXPECT_NE(checksum("/c.yaml", "version: 2"), "");
+  EXPECT_NE(checksum("/c.yaml", "version: 2"), checksum("/c.yaml", "version: 1"));
+  const Rendering rendering({"--set", "config.enabled=true"}, "gpus");
+  const std::string file =
+      TextAt(rendering.Object("ConfigMap gpus-podgpu-config"), "data/config.yaml");
+  EXPECT_TRUE(ParseConfigFile(file, "config.yaml").ok()) << file;
 }
 
 // -- names of objects
@@ -256,6 +274,23 @@ constexpr Value kValues[] = {
     {"podLabels.a=b", "DaemonSet", "/spec/template/metadata/labels/a", "b"},
     {"podAnnotations.a=b", "DaemonSet", "/spec/template/metadata/annotations/a", "b"},
     {"daemonSetAnnotations.a=b", "DaemonSet", "/metadata/annotations", "{a: b}"},
+    {"config.enabled=true,config.create=false,config.name=mine", "DaemonSet", "volumes/1",
+     "{name: config, configMap: {name: mine}}"},
+    {"config.enabled=true", "DaemonSet", "containers/0/volumeMounts/1",
+     "{name: config, mountPath: /etc/podgpu/config, readOnly: true}"},
+    {"config.enabled=true,config.key=a.yaml", "DaemonSet", "containers/0/env/5",
+     "{name: DCGM_EXPORTER_CONFIG_FILE, value: /etc/podgpu/config/a.yaml}"},
+    {"config.enabled=true,config.mountPath=/etc/dcgm-exporter/config.yaml", "DaemonSet",
+     "containers/0/volumeMounts/1",
+     "{name: config, mountPath: /etc/dcgm-exporter/config.yaml, subPath: config.yaml, readOnly: "
+     "true}"},
+    {"config.enabled=true,config.mountPath=/etc/dcgm-exporter/config.yaml", "DaemonSet",
+     "containers/0/env/5",
+     "{name: DCGM_EXPORTER_CONFIG_FILE, value: /etc/dcgm-exporter/config.yaml}"},
+    {"config.enabled=true", "Pod", "spec/containers/0/volumeMounts/0/mountPath",
+     "/etc/podgpu/config"},
+    {"config.data=no YAML: [", "DaemonSet", "containers/0/volumeMounts/1/name",
+     "exporter-metrics-volume"},
     {"hostPID=false", "DaemonSet", "/metadata/annotations", ""},
 };
 

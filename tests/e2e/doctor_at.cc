@@ -17,7 +17,7 @@
 #include "base/library.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/doctor_flags.h"
+#include "cli/config_flags.h"
 #include "doctor/doctor.h"
 
 namespace podgpu {
@@ -60,7 +60,7 @@ std::optional<std::string> Variable(const std::string& name) {
 int Run(const std::vector<std::string>& arguments) {
   const std::string& folder = arguments.at(0);
   const StatusOr<DoctorCommand> command =
-      ParseDoctorFlags(std::span(arguments).subspan(1), Variable);
+      ReadDoctorCommand(std::span(arguments).subspan(1), Variable, SystemFiles());
   if (!command.ok()) {
     std::printf("%s\n", std::string(command.status().message()).c_str());
     return 2;

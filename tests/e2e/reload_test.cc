@@ -92,5 +92,54 @@ TEST_F(Reload, SighupWithAnUnchangedFileKeepsProfilingRows) {
   }));
 }
 
+constexpr std::string_view kConfig =
+    "version: 2\n"
+    "metrics:\n"
+    "  fields:\n"
+    "    - {name: DCGM_FI_DEV_GPU_TEMP, prometheusType: gauge, help: GPU temperature}\n"
+    "    - {name: DCGM_FI_DEV_POWER_USAGE, prometheusType: gauge, help: power}\n"
+    "collections:\n"
+    "  - {name: scrape, every: 200ms, metrics: {include: ['*']}}\n"
+    "  - {name: slow, every: 1h, metrics: {include: ['*POWER*']}}\n";
+constexpr std::string_view kFastConfig =
+    "version: 1\n"
+    "metrics:\n"
+    "  fields:\n"
+    "    - {name: DCGM_FI_DEV_POWER_USAGE, prometheusType: gauge, help: power}\n"
+    "collection:\n"
+    "  interval: 200ms\n"
+    "  watchGroups: [{name: fast, interval: 100ms, fields: ['*POWER*']}]\n";
+
+// The value of the slow collection stays, and the page tells its age.
+TEST_F(Reload, AYamlConfigurationIsReadAndAChangedOneApplied) {
+  const std::string path = files_.Write("config.yaml", kConfig);
+  exporter_.emplace(node_, std::vector<std::string>{"--config-file=" + path});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Has("DCGM_FI_DEV_POWER_USAGE") && page.Has("DCGM_FI_DEV_GPU_TEMP");
+  })) << exporter_->Get("/");
+  EXPECT_EQ(Page().Value("podgpu_collection_interval_seconds", {R"(collection="slow")"}), 3600);
+  const std::set<std::string> powers = Page().Series({"DCGM_FI_DEV_POWER_USAGE"});
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& page) {
+    EXPECT_EQ(page.Series({"DCGM_FI_DEV_POWER_USAGE"}), powers);
+    return page.Value("podgpu_collection_age_seconds", {R"(collection="slow")"}) > 1 ||
+           HasFailure();
+  }));
+  EXPECT_NE(exporter_->Get("/").find("(slow, 1 field: every 3600 s)"), std::string::npos);
+
+  WriteInPlace(path, "version: 7\n");
+  EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Value("podgpu_config_reloads_total", {R"(result="refused")"}) == 1;
+  }));
+  EXPECT_NE(exporter_->Get("/").find("config.yaml:1: version: "), std::string::npos);
+  EXPECT_TRUE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
+
+  WriteInPlace(path, kFastConfig);
+  EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
+    return !page.Has("DCGM_FI_DEV_GPU_TEMP") &&
+           page.Value("podgpu_collection_interval_seconds", {R"(collection="fast")"}) == 0.1;
+  })) << exporter_->Get("/");
+}
+
 }  // namespace
 }  // namespace podgpu

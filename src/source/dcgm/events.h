@@ -33,7 +33,7 @@ class DcgmEvents {
   DcgmEvents(const abi::DcgmLibrary& library, const Clock& clock)
       : library_(library), clock_(clock) {}
 
-  // Sets the devices to those of `topology`, which are sampled every `period`.
+  // Sets the devices to those of `topology`, whose clock reasons are sampled every `period`.
   void Follow(abi::dcgmHandle_t handle, const Topology& topology, std::chrono::microseconds period);
 
   // Called with each cell of a reading.

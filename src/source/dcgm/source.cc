@@ -134,10 +134,18 @@ StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
   }
   watched_topology_ = topology;
   if (result.ok()) {
-    events_.Follow(connection_.handle(), topology, period);
+    events_.Follow(connection_.handle(), topology,
+                   watches_.PeriodOf(field_ids::kClockReasons, period));
     NoteUtilRatio(fields, *result);
   }
   return result.ok() ? std::move(result) : CheckConnection(result.status());
+}
+
+void DcgmSource::SetCollections(std::shared_ptr<const FieldCollections> collections) {
+  for (WatchedPart& part : part_watches_) {
+    part.watches.SetCollections(collections);
+  }
+  watches_.SetCollections(std::move(collections));
 }
 
 void DcgmSource::NoteUtilRatio(const std::vector<const Field*>& fields, WatchResult& result) {

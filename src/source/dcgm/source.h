@@ -53,6 +53,7 @@ class DcgmSource final : public Source {
   }
   void Release() override;
   void SetProfiling(bool is_on) override { watches_.SetProfiling(is_on); }
+  void SetCollections(std::shared_ptr<const FieldCollections> collections) override;
   std::string Describe() const override { return connection_.Describe(); }
 
  private:

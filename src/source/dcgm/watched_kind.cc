@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -26,6 +27,8 @@ constexpr size_t kProfilingFieldsPerGroup = 64;
 // other fields only the newest sample is read.
 constexpr double kXidKeepSeconds = 600;
 constexpr double kKeepSeconds = 30;
+// Samples of a field that are kept: the newest must not expire while the next one is late.
+constexpr int kPeriodsKept = 3;
 
 // Codes that refuse single fields, so a smaller group may succeed.
 bool RefusesFields(dcgmReturn_t code) {
@@ -126,9 +129,7 @@ dcgmReturn_t DcgmWatchedKind::Add(dcgmHandle_t handle, size_t group,
 }
 
 Status DcgmWatchedKind::Watch(dcgmHandle_t handle, std::span<const WatchedField> fields,
-                              std::chrono::microseconds period, std::optional<uint32_t> gpu_id,
-                              WatchResult& result) {
-  period_ = period;
+                              std::optional<uint32_t> gpu_id, WatchResult& result) {
   states_.assign(fields.size(), {});
   return WatchOpen(handle, fields, gpu_id, result);
 }
@@ -203,34 +204,31 @@ Status DcgmWatchedKind::FilterProfiling(dcgmHandle_t handle, std::span<const Wat
   return absl::OkStatus();
 }
 
+DcgmWatchedKind::Terms DcgmWatchedKind::TermsOf(const WatchedField& field) {
+  const std::chrono::duration<double> slower =
+      std::max<std::chrono::microseconds>(field.period, OwnPeriodOf(field.id));
+  const double least_s = field.id == field_ids::kXid ? kXidKeepSeconds : kKeepSeconds;
+  return {.is_profiling = field.is_profiling,
+          .keep_s = std::max(least_s, kPeriodsKept * slower.count()),
+          .period = field.period};
+}
+
+// Fields that are watched on different terms need watches of their own.
 std::vector<DcgmWatchedKind::Batch> DcgmWatchedKind::MakeBatches(
     std::span<const WatchedField> fields) const {
-  const double period_s = std::chrono::duration<double>(period_).count();
-  const double keep_s = std::max(kKeepSeconds, 3 * period_s);
-  // Fields with different keep times need watches of their own: XIDs are kept for ten minutes, slow
-  // fields for three of their own periods.
-  Batch plain{{}, keep_s, false};
-  Batch profiling{{}, keep_s, true};
-  Batch events{{}, std::max(kXidKeepSeconds, keep_s), false};
-  Batch slow{{}, keep_s, false};
+  std::map<Terms, std::vector<size_t>> by_terms;
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].is_refused || states_[i].is_refused || states_[i].is_watched) {
-      continue;
+    if (!fields[i].is_refused && !states_[i].is_refused && !states_[i].is_watched) {
+      by_terms[TermsOf(fields[i])].push_back(i);
     }
-    const std::chrono::duration<double> own_period = OwnPeriodOf(fields[i].id);
-    Batch& usual = fields[i].is_profiling ? profiling : plain;
-    Batch& paced = own_period.count() > 0 ? slow : usual;
-    paced.keep_s = std::max(paced.keep_s, 3 * own_period.count());
-    (fields[i].id == field_ids::kXid ? events : paced).fields.push_back(i);
   }
   std::vector<Batch> batches;
-  for (const Batch* all : {&plain, &profiling, &events, &slow}) {
-    const size_t most = all->is_profiling ? kProfilingFieldsPerGroup : kFieldsPerGroup;
-    for (size_t begin = 0; begin < all->fields.size(); begin += most) {
-      const auto first = all->fields.begin() + static_cast<std::ptrdiff_t>(begin);
-      const size_t count = std::min(most, all->fields.size() - begin);
-      batches.push_back(
-          {{first, first + static_cast<std::ptrdiff_t>(count)}, all->keep_s, all->is_profiling});
+  for (const auto& [terms, all] : by_terms) {
+    const size_t most = terms.is_profiling ? kProfilingFieldsPerGroup : kFieldsPerGroup;
+    for (size_t begin = 0; begin < all.size(); begin += most) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
+      const size_t count = std::min(most, all.size() - begin);
+      batches.push_back({{first, first + static_cast<std::ptrdiff_t>(count)}, terms});
     }
   }
   return batches;
@@ -249,16 +247,16 @@ Status DcgmWatchedKind::WatchBatch(dcgmHandle_t handle, std::span<const WatchedF
   if (!RefusesFields(code)) {
     return DcgmStatus(library_->api, code, "does not watch the fields");
   }
-  if (batch.fields.size() == 1 || (batch.is_profiling && RefusesProfiling(code))) {
-    result.profiling_refused = result.profiling_refused || batch.is_profiling;
+  if (batch.fields.size() == 1 || (batch.terms.is_profiling && RefusesProfiling(code))) {
+    result.profiling_refused = result.profiling_refused || batch.terms.is_profiling;
     Refuse(fields, batch, code, result);
     return absl::OkStatus();
   }
   // The engine does not say which field it refuses.  Halving finds k refused fields of n with about
   // k log n calls, and all others end up watched.
   const auto middle = batch.fields.begin() + static_cast<std::ptrdiff_t>(batch.fields.size() / 2);
-  const Batch halves[] = {{{batch.fields.begin(), middle}, batch.keep_s, batch.is_profiling},
-                          {{middle, batch.fields.end()}, batch.keep_s, batch.is_profiling}};
+  const Batch halves[] = {{{batch.fields.begin(), middle}, batch.terms},
+                          {{middle, batch.fields.end()}, batch.terms}};
   for (const Batch& half : halves) {
     PODGPU_RETURN_IF_ERROR(WatchBatch(handle, fields, half, result));
   }
@@ -273,7 +271,7 @@ dcgmReturn_t DcgmWatchedKind::TryWatch(dcgmHandle_t handle, std::span<const Watc
   for (const size_t i : batch.fields) {
     ids.push_back(fields[i].id);
   }
-  FieldGroup made{.id = 0, .keep_s = batch.keep_s};
+  FieldGroup made{.id = 0, .terms = batch.terms};
   dcgmReturn_t code = library_->api.dcgmFieldGroupCreate(
       handle, static_cast<int>(ids.size()), ids.data(), names_->Next("fields").c_str(), &made.id);
   if (code != abi::DCGM_ST_OK) {
@@ -299,8 +297,8 @@ dcgmReturn_t DcgmWatchedKind::WatchGroup(dcgmHandle_t handle, const DeviceGroup&
   if (!group.has_devices) {
     return abi::DCGM_ST_OK;
   }
-  return library_->api.dcgmWatchFields(handle, group.id, fields.id, period_.count(), fields.keep_s,
-                                       0);
+  return library_->api.dcgmWatchFields(handle, group.id, fields.id, fields.terms.period.count(),
+                                       fields.terms.keep_s, 0);
 }
 
 Status DcgmWatchedKind::WatchAgain(dcgmHandle_t handle, size_t group) {
@@ -322,7 +320,7 @@ void DcgmWatchedKind::Refuse(std::span<const WatchedField> fields, const Batch& 
     states_[i].is_refused_by_engine = true;
     absl::StrAppendFormat(&ids, "%s%d", ids.empty() ? "" : ", ", fields[i].id);
   }
-  result.is_fault = result.is_fault || !batch.is_profiling || !LacksProfiling(code);
+  result.is_fault = result.is_fault || !batch.terms.is_profiling || !LacksProfiling(code);
   AddReason(result, absl::StrFormat("the engine refuses %s %s%s: %s",
                                     batch.fields.size() == 1 ? "field" : "fields", ids, where_,
                                     DcgmWords(library_->api, code)));

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -42,7 +43,8 @@ struct Watchable {
 // library or engine does not know.
 struct WatchedField : Watchable {
   uint16_t id = 0;
-  std::optional<FieldRow> row;  // Its own.
+  std::chrono::microseconds period{};  // Time between two samples.
+  std::optional<FieldRow> row;         // Its own.
   std::optional<FieldRow> base_row;
   const BaseUnit* base_unit = nullptr;  // Of `base_row`.
   bool is_profiling = false;            // Watched separately.
@@ -87,8 +89,7 @@ class DcgmWatchedKind {
   // GPU `gpu_id` is asked for its profiling fields; without it no profiling field is watched.  The
   // fields must stay the same until Stop.
   Status Watch(abi::dcgmHandle_t handle, std::span<const WatchedField> fields,
-               std::chrono::microseconds period, std::optional<uint32_t> gpu_id,
-               WatchResult& result);
+               std::optional<uint32_t> gpu_id, WatchResult& result);
   // Tries again what the engine refused; the other watches stay.
   Status Retry(abi::dcgmHandle_t handle, std::span<const WatchedField> fields,
                std::optional<uint32_t> gpu_id, WatchResult& result);
@@ -112,19 +113,26 @@ class DcgmWatchedKind {
     size_t places = 0;         // Reserved, also for devices that the engine refused.
     bool has_devices = false;  // It has had devices, now or before.
   };
+  // How the fields of a group of fields are watched.
+  struct Terms {
+    bool is_profiling = false;
+    double keep_s = 0;
+    std::chrono::microseconds period{};
+    auto operator<=>(const Terms&) const = default;
+  };
   struct FieldGroup {
     abi::dcgmFieldGrp_t id = 0;
-    double keep_s = 0;
+    Terms terms;
   };
   // Fields (indices) that are watched by one call per group.
   struct Batch {
     std::vector<size_t> fields;
-    double keep_s = 0;
-    bool is_profiling = false;
+    Terms terms;
   };
 
   Status FilterProfiling(abi::dcgmHandle_t handle, std::span<const WatchedField> fields,
                          std::optional<uint32_t> gpu_id, WatchResult& result);
+  static Terms TermsOf(const WatchedField& field);
   std::vector<Batch> MakeBatches(std::span<const WatchedField> fields) const;
   Status WatchOpen(abi::dcgmHandle_t handle, std::span<const WatchedField> fields,
                    std::optional<uint32_t> gpu_id, WatchResult& result);
@@ -141,7 +149,6 @@ class DcgmWatchedKind {
   DcgmNames* names_;
   std::string name_;
   std::string where_;  // " on <name>" if there are other kinds.
-  std::chrono::microseconds period_{};
   std::vector<DeviceGroup> groups_;
   std::vector<FieldGroup> field_groups_;
   std::vector<FieldState> states_;  // One for each field.

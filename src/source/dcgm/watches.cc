@@ -73,8 +73,7 @@ StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& to
     MakeKinds(topology);
     PODGPU_RETURN_IF_ERROR(MakeGroups(handle, topology));
     for (DcgmWatchedKind& kind : kinds_) {
-      PODGPU_RETURN_IF_ERROR(
-          kind.Watch(handle, fields_, period_, GpuToAsk(topology, kind), result));
+      PODGPU_RETURN_IF_ERROR(kind.Watch(handle, fields_, GpuToAsk(topology, kind), result));
     }
     return absl::OkStatus();
   };
@@ -93,10 +92,11 @@ bool DcgmWatches::IsWorthRetrying(const Topology& topology, const std::vector<co
 
 bool DcgmWatches::IsWatching(const Topology& topology, const std::vector<const Field*>& fields,
                              std::chrono::microseconds period) const {
-  std::vector<std::pair<uint16_t, uint16_t>> mine;
+  std::vector<AskedField> mine;
   for (size_t row = 0; row < fields.size(); ++row) {
     if (Covers(fields[row]->level)) {
-      mine.emplace_back(fields[row]->id, static_cast<uint16_t>(row));
+      const uint16_t id = fields[row]->id;
+      mine.push_back({id, static_cast<uint16_t>(row), PeriodOf(id, period)});
     }
   }
   const ColumnRange now = ColumnsIn(topology);
@@ -163,23 +163,33 @@ void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
       continue;
     }
     const FieldRow row{static_cast<uint16_t>(i)};
-    asked_.emplace_back(field.id, row.index);
+    const std::chrono::microseconds period = PeriodOf(field.id, period_);
+    asked_.push_back({field.id, row.index, period});
     const BaseUnit* unit = BaseUnitOf(field.id);
     if (unit == nullptr || KnowsBaseUnit(field)) {
-      Request(field).row = row;
+      Request(field, period).row = row;
       continue;
     }
     const auto old = std::ranges::find(fields_, unit->old_id, &WatchedField::id);
-    WatchedField& watched = old != fields_.end() ? *old : Request(*FindField(unit->old_id));
+    WatchedField& watched = old != fields_.end() ? *old : Request(*FindField(unit->old_id), period);
+    watched.period = std::min(watched.period, period);
     watched.base_row = row;
     const bool in_percent = util_ratio_in_percent_ && field.id == field_ids::kGpuUtilRatio;
     watched.base_unit = in_percent ? &kUtilRatioInPercent : unit;
   }
 }
 
-WatchedField& DcgmWatches::Request(const Field& field) {
+std::chrono::microseconds DcgmWatches::PeriodOf(uint16_t field,
+                                                std::chrono::microseconds period) const {
+  const std::chrono::microseconds own =
+      collections_ == nullptr ? std::chrono::milliseconds(0) : IntervalOf(*collections_, field);
+  return own.count() > 0 ? own : period;
+}
+
+WatchedField& DcgmWatches::Request(const Field& field, std::chrono::microseconds period) {
   WatchedField& watched = fields_.emplace_back();
   watched.id = field.id;
+  watched.period = period;
   const abi::dcgm_field_meta_t* meta = library_.api.DcgmFieldGetById(field.id);
   const FieldLevel level = meta == nullptr ? FieldLevel::kConnectX : LevelOf(meta->entityLevel);
   if (meta == nullptr || level == FieldLevel::kConnectX || !Covers(level)) {

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "fields/field.h"
+#include "fields/field_collections.h"
 #include "sample/grid.h"
 #include "source/dcgm/watched_kind.h"
 #include "source/source.h"
@@ -48,6 +50,13 @@ class DcgmWatches {
 
   // Turns profiling fields on or off for the next Start; when off, they are refused as kPaused.
   void SetProfiling(bool is_on) { profiles_ = is_on; }
+  // Sets the fields with an interval of their own for the next Start; null: none.
+  void SetCollections(std::shared_ptr<const FieldCollections> collections) {
+    collections_ = std::move(collections);
+  }
+  // Returns how often the next Start makes the engine sample a field, if it samples others every
+  // `period`.
+  std::chrono::microseconds PeriodOf(uint16_t field, std::chrono::microseconds period) const;
   // Tells the version of the engine, "4.6.0", for the next Start; empty: it is not known.
   void SetEngineVersion(std::string version) { engine_version_ = std::move(version); }
 
@@ -106,6 +115,13 @@ class DcgmWatches {
   size_t first_column() const { return first_column_; }
 
  private:
+  // A field of the last Start.
+  struct AskedField {
+    uint16_t id = 0;
+    uint16_t row = 0;
+    std::chrono::microseconds period{};
+    bool operator==(const AskedField&) const = default;
+  };
   // Pacing of WatchAgain.
   struct Repair {
     bool is_going_on = false;
@@ -117,7 +133,7 @@ class DcgmWatches {
 
   void SortOutFields(const std::vector<const Field*>& fields);
   // Adds `field` to those that the engine is asked for.
-  WatchedField& Request(const Field& field);
+  WatchedField& Request(const Field& field, std::chrono::microseconds period);
   // Returns whether both the library and the engine know the field in base units.
   bool KnowsBaseUnit(const Field& field) const;
   abi::dcgmGroupEntityPair_t EntityAt(const Topology& topology, EntityId column) const;
@@ -135,13 +151,14 @@ class DcgmWatches {
   const Clock& clock_;
   const std::optional<PartKind> part_;  // Absent: GPUs and instances.
   bool profiles_ = true;
+  std::shared_ptr<const FieldCollections> collections_;
   std::string engine_version_;
   bool util_ratio_in_percent_ = false;
   bool profiled_at_start_ = true;
   DcgmNames names_;
   std::chrono::microseconds period_{};
   Topology topology_;
-  std::vector<std::pair<uint16_t, uint16_t>> asked_;  // Id and row of each field of the last Start.
+  std::vector<AskedField> asked_;
   std::vector<WatchedField> fields_;
   std::vector<WatchedDevice> devices_;
   size_t first_column_ = 0;

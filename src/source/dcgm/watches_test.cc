@@ -51,6 +51,37 @@ TEST(DcgmWatch, KeepsXidsLongerThanOtherSamples) {
   EXPECT_EQ(node.dcgm.KeepOf(kXidId), 900);
 }
 
+TEST(DcgmWatch, SamplesCollectionsAtTheirOwnIntervals) {
+  Node node(1);
+  const auto watch = [&node](const FieldCollections& collections) {
+    node.source().SetCollections(std::make_shared<const FieldCollections>(collections));
+    node.Start({kTemperatureId, kPowerId, kXidId});
+  };
+  watch({{"slow", seconds(600), {kPowerId, kXidId}}});
+  EXPECT_EQ(node.dcgm.PeriodOf(kTemperatureId), 1'000'000);
+  EXPECT_EQ(node.dcgm.KeepOf(kTemperatureId), 30);
+  EXPECT_EQ(node.dcgm.PeriodOf(kPowerId), 600'000'000);
+  EXPECT_EQ(node.dcgm.KeepOf(kPowerId), 1'800) << "the newest sample must not expire";
+  EXPECT_EQ(node.dcgm.PeriodOf(kXidId), 600'000'000);
+  watch({{"fast", milliseconds(250), {kPowerId}}});
+  EXPECT_EQ(node.dcgm.PeriodOf(kPowerId), 250'000);
+  EXPECT_EQ(node.dcgm.KeepOf(kPowerId), 30);
+  EXPECT_EQ(node.dcgm.PeriodOf(kXidId), 1'000'000);
+  EXPECT_EQ(node.dcgm.KeepOf(kXidId), 600);
+}
+
+// The engine of this node does not know the new field, so it samples the old one for both.
+TEST(DcgmWatch, SamplesAFieldForTwoCollectionsAtTheShorterInterval) {
+  constexpr uint16_t kNewField = 1639;
+  Node node(1);
+  ASSERT_NE(BaseUnitOf(kNewField), nullptr);
+  const uint16_t old_id = BaseUnitOf(kNewField)->old_id;
+  node.source().SetCollections(std::make_shared<const FieldCollections>(FieldCollections{
+      {"slow", seconds(600), {old_id}}, {"fast", milliseconds(250), {kNewField}}}));
+  node.Start({old_id, kNewField});
+  EXPECT_EQ(node.dcgm.PeriodOf(old_id), 250'000);
+}
+
 TEST(DcgmWatch, ReplacesWhatWasWatchedBefore) {
   Node node(1);
   node.Start({kTemperatureId, kPowerId});

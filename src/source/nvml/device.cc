@@ -15,6 +15,7 @@ namespace podgpu {
 namespace {
 
 using abi::nvmlReturn_t;
+using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kSlowEvery{10};
 constexpr int64_t kAnything = std::numeric_limits<int64_t>::max();
@@ -73,24 +74,39 @@ Value OfReal(const NvmlPlan::Column& column, double real, uint32_t age_ms) {
 void AddRequests(const NvmlRecipe& recipe, NvmlPlan& plan) {
   constexpr uint32_t kSentData = 138;
   constexpr uint32_t kReceivedData = 139;
+  const size_t column = plan.columns.size();
   if (recipe.call != NvmlCall::kLinkRate) {
-    plan.requests.push_back({recipe.argument, 0});
+    plan.requests.push_back({recipe.argument, 0, column});
     return;
   }
   const uint32_t link = recipe.argument & 0xffU;
   const uint32_t scope = link == kAllLinks ? abi::NVML_ALL_LINKS : link;
   if ((recipe.argument & kSent) != 0) {
-    plan.requests.push_back({kSentData, scope});
+    plan.requests.push_back({kSentData, scope, column});
   }
   if ((recipe.argument & kReceived) != 0) {
-    plan.requests.push_back({kReceivedData, scope});
+    plan.requests.push_back({kReceivedData, scope, column});
   }
+}
+
+// Returns the index of the pace of a value that is wanted every `interval`; adds it if it is new.
+size_t PaceOf(milliseconds interval, const NvmlRecipe& recipe, std::vector<milliseconds>& paces) {
+  const milliseconds pace =
+      recipe.is_slow ? std::max<milliseconds>(interval, kSlowEvery) : interval;
+  const auto found = std::ranges::find(paces, pace);
+  const auto index = static_cast<size_t>(found - paces.begin());
+  if (found == paces.end()) {
+    paces.push_back(pace);
+  }
+  return index;
 }
 
 }  // namespace
 
-NvmlPlan MakeNvmlPlan(const std::vector<const Field*>& fields) {
+NvmlPlan MakeNvmlPlan(const std::vector<const Field*>& fields, const FieldCollections& collections,
+                      milliseconds period) {
   NvmlPlan plan;
+  plan.reading_period = ShortestInterval(collections, period);
   for (size_t i = 0; i < fields.size(); ++i) {
     const std::optional<NvmlRecipe> recipe = NvmlRecipeOf(*fields[i]);
     if (!recipe) {
@@ -109,6 +125,10 @@ NvmlPlan MakeNvmlPlan(const std::vector<const Field*>& fields) {
                recipe->call == NvmlCall::kFieldMilliwatts || recipe->call == NvmlCall::kLinkRate) {
       column.first = plan.requests.size();
       AddRequests(*recipe, plan);
+    }
+    if (!collections.empty()) {
+      const milliseconds own = IntervalOf(collections, fields[i]->id);
+      column.pace = PaceOf(own.count() > 0 ? own : period, *recipe, plan.paces);
     }
     plan.columns.push_back(column);
   }
@@ -131,28 +151,48 @@ NvmlDevice::NvmlDevice(std::shared_ptr<const abi::NvmlLibrary> library,
 nvmlReturn_t NvmlDevice::Read(const std::shared_ptr<const NvmlPlan>& plan,
                               const ReadOptions& options) {
   Prepare(plan);
-  reads_all_ = !all_read_at_ || options.now - *all_read_at_ >= kSlowEvery;
-  AskForValues();
-  if (IsEndOfReading(values_code_)) {
-    return values_code_;
-  }
-  Profile(gpm_, options);
-  for (size_t i = 0; i < cells_.size(); ++i) {
-    if (NeedsGpm(plan->columns[i].recipe)) {
-      cells_[i] = OfMetric(plan->columns[i], gpm_, options);
-    } else if (IsDue(i)) {
-      NvmlRaw raw = Ask(i);
-      if (IsEndOfReading(raw.code)) {
-        return raw.code;
-      }
-      cells_[i] = Keep(i, std::move(raw), options.wall);
-    }
+  FindDue(options.now);
+  if (const nvmlReturn_t code = ReadDue(options); code != abi::NVML_SUCCESS) {
+    pace_read_at_.assign(plan->paces.size(), std::nullopt);
+    return code;
   }
   for (size_t i = 0; i < instances_.size(); ++i) {
     ReadInstance(i, options);
   }
   if (reads_all_) {
     all_read_at_ = options.now;
+  }
+  for (size_t pace = 0; pace < pace_read_at_.size(); ++pace) {
+    if (pace_is_due_[pace]) {
+      pace_read_at_[pace] = options.now;
+    }
+  }
+  return abi::NVML_SUCCESS;
+}
+
+// Returns the code that ends the reading, or success.
+nvmlReturn_t NvmlDevice::ReadDue(const ReadOptions& options) {
+  AskForValues();
+  if (IsEndOfReading(values_code_)) {
+    return values_code_;
+  }
+  if (samples_are_due_) {
+    Profile(gpm_, options);
+  }
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    if (!due_[i]) {
+      continue;
+    }
+    if (NeedsGpm(plan_->columns[i].recipe)) {
+      cells_[i] = OfMetric(plan_->columns[i], gpm_, options);
+    } else {
+      NvmlRaw raw = Ask(i);
+      if (IsEndOfReading(raw.code)) {
+        return raw.code;
+      }
+      cells_[i] = Keep(i, std::move(raw), options.wall);
+    }
+    read_at_[i] = now_;
   }
   return abi::NVML_SUCCESS;
 }
@@ -167,6 +207,10 @@ void NvmlDevice::Prepare(const std::shared_ptr<const NvmlPlan>& plan) {
   texts_.assign(plan->columns.size(), std::string());
   counted_.assign(plan->columns.size(), Counted());
   values_.assign(plan->requests.size(), {});
+  read_at_.assign(plan->columns.size(), Instant());
+  due_.assign(plan->columns.size(), true);
+  pace_is_due_.assign(plan->paces.size(), true);
+  pace_read_at_.assign(plan->paces.size(), std::nullopt);
   for (Instance& instance : instances_) {
     instance.cells.assign(plan->columns.size(), Value());
   }
@@ -177,29 +221,77 @@ void NvmlDevice::Prepare(const std::shared_ptr<const NvmlPlan>& plan) {
   }
 }
 
-bool NvmlDevice::IsDue(size_t column) const {
-  const Value& last = cells_[column];
-  const bool never_read = !last.present() && last.absence() == Absence::kNotRead;
-  const bool is_rare = plan_->columns[column].recipe.is_slow ||
-                       (!last.present() && last.absence() == Absence::kNotSupported);
-  return reads_all_ || never_read || !is_rare;
+// A pace is due when less than half of the time between two readings is left: readings come a
+// little early or late.
+void NvmlDevice::FindDue(Instant now) {
+  now_ = now;
+  reads_all_ = !all_read_at_ || now - *all_read_at_ >= kSlowEvery;
+  for (size_t pace = 0; pace < pace_read_at_.size(); ++pace) {
+    const std::optional<Instant>& last = pace_read_at_[pace];
+    pace_is_due_[pace] = !last || now - *last + plan_->reading_period / 2 >= plan_->paces[pace];
+  }
+  samples_are_due_ = false;
+  for (size_t i = 0; i < due_.size(); ++i) {
+    due_[i] = plan_->paces.empty() ? IsDue(i) : IsDueByPace(i);
+    samples_are_due_ = samples_are_due_ || (due_[i] && NeedsGpm(plan_->columns[i].recipe));
+  }
 }
 
-// One call for all field values; each value has its own result code.
+bool NvmlDevice::IsDue(size_t column) const {
+  const Value& last = cells_[column];
+  const NvmlRecipe& recipe = plan_->columns[column].recipe;
+  const bool never_read = !last.present() && last.absence() == Absence::kNotRead;
+  const bool is_rare =
+      recipe.is_slow || (!last.present() && last.absence() == Absence::kNotSupported);
+  return reads_all_ || never_read || !is_rare || NeedsGpm(recipe);
+}
+
+bool NvmlDevice::IsDueByPace(size_t column) const {
+  const Value& last = cells_[column];
+  const NvmlPlan::Column& planned = plan_->columns[column];
+  if (!last.present() && last.absence() == Absence::kNotSupported) {
+    return reads_all_;
+  }
+  // A profiling value needs two samples; the first value must not wait for a second interval.
+  const bool has_no_value_yet =
+      !last.present() && (last.absence() == Absence::kNotRead || NeedsGpm(planned.recipe));
+  return has_no_value_yet || pace_is_due_[planned.pace];
+}
+
+Value NvmlDevice::Aged(size_t column, const Value& value) const {
+  if (plan_->paces.empty() || !value.present()) {
+    return value;
+  }
+  const Duration since = now_ - read_at_[column];
+  const bool counts_as_fresh = plan_->columns[column].recipe.is_slow && since <= kSlowEvery;
+  return counts_as_fresh ? value
+                         : value.OlderBy(std::chrono::duration_cast<milliseconds>(since).count());
+}
+
+// One call for all field values that are due; each value has its own result code.
 void NvmlDevice::AskForValues() {
   values_code_ = abi::NVML_SUCCESS;
-  if (values_.empty()) {
+  asked_.clear();
+  for (const NvmlPlan::Request& request : plan_->requests) {
+    if (due_[request.column]) {
+      abi::nvmlFieldValue_t& value = asked_.emplace_back();
+      value.fieldId = request.field_id;
+      value.scopeId = request.scope;
+      value.nvmlReturn = kUnanswered;
+    }
+  }
+  if (asked_.empty()) {
     return;
   }
-  for (size_t i = 0; i < values_.size(); ++i) {
-    values_[i] = {};
-    values_[i].fieldId = plan_->requests[i].field_id;
-    values_[i].scopeId = plan_->requests[i].scope;
-    values_[i].nvmlReturn = kUnanswered;
-  }
-  values_code_ = Fill(values_);
+  values_code_ = Fill(asked_);
   if (values_code_ == abi::NVML_SUCCESS) {
     AskForUnansweredValues();
+  }
+  auto next = asked_.begin();
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (due_[plan_->requests[i].column]) {
+      values_[i] = *next++;
+    }
   }
 }
 
@@ -208,7 +300,7 @@ void NvmlDevice::AskForValues() {
 // board without such links (driver 580.159.04, H200, measured 2026-11-27).
 void NvmlDevice::AskForUnansweredValues() {
   unanswered_.clear();
-  std::ranges::copy_if(values_, std::back_inserter(unanswered_), IsUnanswered);
+  std::ranges::copy_if(asked_, std::back_inserter(unanswered_), IsUnanswered);
   if (unanswered_.empty()) {
     return;
   }
@@ -217,7 +309,7 @@ void NvmlDevice::AskForUnansweredValues() {
     values_code_ = code;
   }
   auto next = unanswered_.begin();
-  for (abi::nvmlFieldValue_t& value : values_) {
+  for (abi::nvmlFieldValue_t& value : asked_) {
     if (IsUnanswered(value)) {
       value = *next++;
       if (IsUnanswered(value)) {
@@ -341,11 +433,15 @@ Value NvmlDevice::Keep(size_t column, NvmlRaw raw, WallTime now) {
 void NvmlDevice::ReadInstance(size_t index, const ReadOptions& options) {
   Instance& instance = instances_[index];
   instance.answers = {};
-  Profile(instance.gpm, options);
+  if (samples_are_due_) {
+    Profile(instance.gpm, options);
+  }
   for (size_t i = 0; i < cells_.size(); ++i) {
     const NvmlPlan::Column& column = plan_->columns[i];
     if (!IsOfInstance(column.recipe)) {
       instance.cells[i] = cells_[i];
+    } else if (!due_[i]) {
+      continue;
     } else if (NeedsGpm(column.recipe)) {
       instance.cells[i] = OfMetric(column, instance.gpm, options);
     } else if (column.recipe.call == NvmlCall::kMemory) {
@@ -363,7 +459,7 @@ void NvmlDevice::ReadInstance(size_t index, const ReadOptions& options) {
 }
 
 Value NvmlDevice::CellOf(size_t column, std::optional<size_t> instance) const {
-  return instance ? instances_[*instance].cells[column] : cells_[column];
+  return Aged(column, instance ? instances_[*instance].cells[column] : cells_[column]);
 }
 
 const std::string& NvmlDevice::TextOf(size_t column, std::optional<size_t> instance) const {

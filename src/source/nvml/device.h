@@ -4,17 +4,21 @@
 // into a grid afterwards.  So when a device hangs in a call, the source can drop it and continue
 // with the others: the hung thread touches only that device's memory.  Values that change rarely or
 // are expensive are read only in a slow pass; until the next slow pass they keep their value and
-// count as fresh.  What the board does not support is also tried again only in a slow pass.  Used
-// on one thread at a time.
+// count as fresh.  What the board does not support is also tried again only in a slow pass.  With
+// collections (fields/field_collections.h) each value is read when it is due, and has its age in
+// between.  Used on one thread at a time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "abi/load.h"
 #include "base/clock.h"
+#include "fields/field_collections.h"
 #include "sample/grid.h"
 #include "sample/value.h"
 #include "source/nvml/call.h"
@@ -32,18 +36,26 @@ struct NvmlPlan {
     int64_t lowest = 0;  // The range of the quantity.
     int64_t highest = 0;
     size_t first = 0;  // Index of its first request, or of its GPM metric.
+    size_t pace = 0;   // Index of its pace.
   };
   struct Request {
     uint32_t field_id = 0;
     uint32_t scope = 0;
+    size_t column = 0;  // Index of the column that needs it.
   };
   std::vector<Column> columns;
   std::vector<Request> requests;  // Field values, read by one call.
   std::vector<uint32_t> metrics;  // GPM's ids.
+  // With collections: the times between two readings of a column, and of the device.  Otherwise
+  // there are no paces.
+  std::vector<std::chrono::milliseconds> paces;
+  std::chrono::milliseconds reading_period{0};
 };
 
 // Makes the plan for those of `fields` that NVML can give; `fields` are the rows of the grid.
-NvmlPlan MakeNvmlPlan(const std::vector<const Field*>& fields);
+// Fields outside `collections` are read every `period`.
+NvmlPlan MakeNvmlPlan(const std::vector<const Field*>& fields, const FieldCollections& collections,
+                      std::chrono::milliseconds period);
 
 // A GPU instance, with the handle of its first compute instance.
 struct NvmlInstanceHandle {
@@ -97,7 +109,13 @@ class NvmlDevice {
   };
 
   void Prepare(const std::shared_ptr<const NvmlPlan>& plan);
+  abi::nvmlReturn_t ReadDue(const ReadOptions& options);
+  // Decides which columns this reading reads.
+  void FindDue(Instant now);
   bool IsDue(size_t column) const;
+  bool IsDueByPace(size_t column) const;
+  // Returns the value of a column, with the age that it has at this reading.
+  Value Aged(size_t column, const Value& value) const;
   void AskForValues();
   void AskForUnansweredValues();
   abi::nvmlReturn_t Fill(std::vector<abi::nvmlFieldValue_t>& values) const;
@@ -117,12 +135,20 @@ class NvmlDevice {
   std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB; made when needed.
   NvmlAnswers answers_;
   std::vector<abi::nvmlFieldValue_t> values_;      // One for each request.
+  std::vector<abi::nvmlFieldValue_t> asked_;       // Those that are due.
   std::vector<abi::nvmlFieldValue_t> unanswered_;  // Values that the driver left out.
   abi::nvmlReturn_t values_code_ = abi::NVML_SUCCESS;
   // End of the last complete slow pass.  A pass that a lost GPU ends does not count, nor does one
   // that left this device out; otherwise values from before a loss would be shown as fresh.
   std::optional<Instant> all_read_at_;
-  bool reads_all_ = false;          // This reading is a slow pass.
+  bool reads_all_ = false;         // This reading is a slow pass.
+  bool samples_are_due_ = false;   // It reads a value of GPM.
+  Instant now_{};                  // Time of this reading.
+  std::vector<bool> due_;          // One for each column.
+  std::vector<bool> pace_is_due_;  // One for each pace.
+  // Last readings of each pace; nothing after a reading that failed.
+  std::vector<std::optional<Instant>> pace_read_at_;
+  std::vector<Instant> read_at_;    // Last reading of each column.
   std::vector<Value> cells_;        // One for each column.
   std::vector<std::string> texts_;  // One for each column.
   std::vector<Counted> counted_;    // One for each column.

@@ -283,10 +283,13 @@ void NvmlSource::BindSlots() {
 
 StatusOr<WatchResult> NvmlSource::Watch(const Topology& topology,
                                         const std::vector<const Field*>& fields,
-                                        std::chrono::microseconds /*period*/) {
-  if (plan_ == nullptr || fields != fields_) {
+                                        std::chrono::microseconds period) {
+  if (plan_ == nullptr || fields != fields_ || collections_ != planned_collections_) {
     fields_ = fields;
-    plan_ = std::make_shared<const NvmlPlan>(MakeNvmlPlan(fields));
+    planned_collections_ = collections_;
+    plan_ = std::make_shared<const NvmlPlan>(
+        MakeNvmlPlan(fields, collections_ == nullptr ? FieldCollections() : *collections_,
+                     std::chrono::ceil<std::chrono::milliseconds>(period)));
     column_of_row_.assign(fields.size(), std::nullopt);
     for (size_t i = 0; i < plan_->columns.size(); ++i) {
       column_of_row_[plan_->columns[i].row.index] = i;

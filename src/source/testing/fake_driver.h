@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/published.h"
 #include "source/source.h"
 
 namespace podgpu {
@@ -124,8 +125,9 @@ class FakeDriver {
     std::scoped_lock lock(mutex_);
     return watches_;
   }
-  // What SetProfiling was told last, and what ReleaseReason says.
+  // What SetProfiling and SetCollections were told last, and what ReleaseReason says.
   std::atomic<bool> profiles = true;
+  Published<FieldCollections> collections;
   std::atomic<const char*> need = "";
   std::atomic<int> let_gos = 0;
   int interrupts() const {

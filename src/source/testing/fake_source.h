@@ -68,6 +68,9 @@ class FakeSource final : public Source {
   }
   void Release() override { ++driver_.let_gos; }
   void SetProfiling(bool is_on) override { driver_.profiles = is_on; }
+  void SetCollections(std::shared_ptr<const FieldCollections> collections) override {
+    driver_.collections.Set(std::move(collections));
+  }
   std::string ReleaseReason() const override { return driver_.need.load(); }
   void Interrupt() noexcept override {
     std::scoped_lock lock(driver_.mutex_);

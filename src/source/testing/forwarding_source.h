@@ -24,6 +24,9 @@ class ForwardingSource : public Source {
   Status Read(Grid& grid) override { return inner_->Read(grid); }
   void Release() override { inner_->Release(); }
   void SetProfiling(bool is_on) override { inner_->SetProfiling(is_on); }
+  void SetCollections(std::shared_ptr<const FieldCollections> collections) override {
+    inner_->SetCollections(std::move(collections));
+  }
   std::string ReleaseReason() const override { return inner_->ReleaseReason(); }
   std::string Describe() const override { return inner_->Describe(); }
   void Interrupt() noexcept override { inner_->Interrupt(); }

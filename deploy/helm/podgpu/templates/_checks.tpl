@@ -27,14 +27,30 @@
 {{- if and $v.podMonitor.enabled $v.serviceMonitor.enabled -}}
 {{- fail "podgpu: podMonitor.enabled and serviceMonitor.enabled would read each page twice. Set serviceMonitor.enabled to false" -}}
 {{- end -}}
-{{- if $v.config.enabled -}}
-{{- fail "podgpu: config.enabled has no counterpart: podgpu reads no YAML configuration. Set it to false, and give the same options in arguments" -}}
-{{- end -}}
+{{- include "podgpu.checkConfig" . -}}
 {{- include "podgpu.checkMonitors" . -}}
 {{- include "podgpu.checkMetricsApi" . -}}
 {{- include "podgpu.checkPlatform" . -}}
 {{- include "podgpu.checkPods" . -}}
 {{- include "podgpu.checkWeb" . -}}
+{{- end -}}
+
+{{- define "podgpu.checkConfig" -}}
+{{- $config := .Values.config -}}
+{{- if $config.enabled -}}
+{{- if and (not $config.create) (not $config.name) -}}
+{{- fail "podgpu: config.name must be set when config.create is false. Name the ConfigMap that has the file" -}}
+{{- end -}}
+{{- if $config.create -}}
+{{- $document := $config.data | fromYaml -}}
+{{- if $document.Error -}}
+{{- fail (printf "podgpu: config.data is no YAML: %s. Correct it" $document.Error) -}}
+{{- end -}}
+{{- if not (has ($document.version | toString) (list "1" "2")) -}}
+{{- fail "podgpu: config.data has neither version: 1 nor version: 2. Add the version of the file" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "podgpu.checkWeb" -}}

@@ -70,6 +70,9 @@
 {{- if $f.web }}
 - {name: DCGM_EXPORTER_WEB_CONFIG_FILE, value: /etc/podgpu/web/web-config.yaml}
 {{- end }}
+{{- if $v.config.enabled }}
+- {name: DCGM_EXPORTER_CONFIG_FILE, value: {{ $v.config.mountPath | default (printf "/etc/podgpu/config/%s" $v.config.key) | quote }}}
+{{- end }}
 {{- if $v.debugDump.enabled }}
 - {name: DCGM_EXPORTER_DUMP_ENABLED, value: "true"}
 - {name: DCGM_EXPORTER_DUMP_DIRECTORY, value: {{ $v.debugDump.directory | quote }}}
@@ -240,6 +243,7 @@ tolerations:
 {{- if $v.tlsServerConfig.enabled }}
 - {name: tls, mountPath: /etc/podgpu/tls, readOnly: true}
 {{- end }}
+{{- include "podgpu.configMount" . }}
 {{- if $v.processes.mountProc }}
 - {name: proc, mountPath: /host/proc, readOnly: true}
 {{- end }}
@@ -260,6 +264,29 @@ tolerations:
 {{- end }}
 {{- end -}}
 
+{{- define "podgpu.configName" -}}
+{{- .Values.config.name | default (include "podgpu.named" (list . "-config")) -}}
+{{- end -}}
+
+{{/* A folder, which the kubelet updates; one file, which it does not, where a path asks for it. */}}
+{{- define "podgpu.configMount" -}}
+{{- $config := .Values.config -}}
+{{- if $config.enabled }}
+{{- if $config.mountPath }}
+- {name: config, mountPath: {{ $config.mountPath | quote }}, subPath: {{ $config.key | quote }}, readOnly: true}
+{{- else }}
+- {name: config, mountPath: /etc/podgpu/config, readOnly: true}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "podgpu.configVolume" -}}
+{{- if .Values.config.enabled }}
+- name: config
+  configMap: {name: {{ include "podgpu.configName" . }}}
+{{- end }}
+{{- end -}}
+
 {{- define "podgpu.volumes" -}}
 {{- $v := .Values -}}
 - name: pod-gpu-resources
@@ -272,6 +299,7 @@ tolerations:
 - name: tls
   secret: {secretName: {{ include "podgpu.tlsSecretName" . }}}
 {{- end }}
+{{- include "podgpu.configVolume" . }}
 {{- if $v.processes.mountProc }}
 - name: proc
   hostPath: {path: /proc}
