@@ -18,6 +18,7 @@
 #include "cli/top_flags.h"
 #include "health/self_metrics.h"
 #include "tests/e2e/child.h"
+#include "view/collection_view.h"
 
 namespace podgpu {
 namespace {
@@ -165,6 +166,9 @@ TEST(Documents, OperationsGivesARemedyForEachFamilyOfPodgpu) {
     for (const FamilyDoc& doc : SlotFamilyDocs(view)) {
       families.insert(doc.family.name);
     }
+  }
+  for (const FamilyDoc& doc : CollectionFamilies()) {
+    families.insert(doc.family.name);
   }
   EXPECT_EQ(headings, families);
 }

@@ -33,6 +33,11 @@ class ViewsNode {
     for (uint16_t gpu = 0; has_processes && gpu < gpus; ++gpu) {
       grid->findings.xids.push_back({.gpu = gpu, .code = 79, .total = 1});
     }
+    if (has_processes) {
+      grid->SetCollections(std::make_shared<const FieldCollections>(FieldCollections{
+                               {"slow", std::chrono::minutes(10), {grid->fields().front()->id}}}),
+                           std::chrono::seconds(30));
+    }
     PlacePods(grid->topology());
     grids_.Set(std::move(grid));
     source_.Set(
