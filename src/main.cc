@@ -176,6 +176,9 @@ int RunNode(NodeCommand command, const CommandReader& read_again) {
   }
   TakeCounters(command, *std::move(counters), list.warnings(), clock.WallNow());
   LogWarnings(command.exporter.config.warnings);
+  if (!command.config_file.empty()) {
+    Log(LogLevel::kInfo, "configuration read", {{"path", command.config_file}});
+  }
   const Environment environment = FromEnvironment;
   const Machine machine = {environment, SystemHostname(), ::getpid(), files};
   if (const Status status = TakeMachine(command, machine); !status.ok()) {

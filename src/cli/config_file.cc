@@ -22,7 +22,8 @@ struct Draft {
   bool has_metrics_fields = false;
   bool has_exporter_metrics = false;
   bool has_all_fields = false;  // A collection of all fields was read.
-  Status list_status;           // The first mistake in a metric.
+  std::vector<std::string> collection_names;
+  Status list_status;  // The first mistake in a metric.
   std::vector<std::string> metric_names;
 };
 using Key = YamlKey<Draft>;
@@ -62,10 +63,10 @@ milliseconds Interval(const YamlEntry& entry) {
   const std::optional<nanoseconds> wanted = ParseGoDuration(text);
   const auto whole = std::chrono::duration_cast<milliseconds>(wanted.value_or(nanoseconds(0)));
   if (!wanted || *wanted <= nanoseconds(0) || whole != *wanted) {
-    entry.Refuse(
-        absl::StrFormat("%s is no duration of whole milliseconds above 0. Write 30s or 500ms, for "
-                        "example",
-                        Quoted(text)));
+    entry.Refuse(absl::StrFormat(
+        "%s is no duration with a unit, of whole milliseconds above 0. Write 30s or "
+        "500ms, for example",
+        Quoted(text)));
   }
   return whole;
 }
@@ -119,8 +120,8 @@ void RequireText(const YamlEntry& item, std::string_view key,
 
 // Reads the field like its line in a counters file, at the same line, so that messages name it.
 void TakeMetric(const MetricField& field, Draft& draft) {
-  if (!field.name) {
-    return;  // It is refused, and has no line.
+  if (!field.name || !draft.list_status.ok()) {
+    return;  // A field without a name is refused, and has no line.
   }
   const std::string line =
       absl::StrFormat("%s%s,%s,%s\n", std::string(static_cast<size_t>(field.line - 1), '\n'),
@@ -237,6 +238,9 @@ using CollectionKey = YamlKey<CollectionDraft>;
 void ReadName(const YamlEntry& entry, CollectionDraft& one) {
   one.made.line = entry.value.line;
   one.made.name = Trim(entry.Text());
+  if (std::ranges::any_of(one.made.name, [](char c) { return c >= 0 && c < ' '; })) {
+    entry.Refuse("has more than one line. Write a name of one line");
+  }
 }
 void ReadInterval(const YamlEntry& entry, CollectionDraft& one) {
   constexpr milliseconds kShortest{100};
@@ -310,13 +314,12 @@ CollectionDraft ReadCollection(const YamlEntry& item, const CollectionWords& wor
   require(!one.made.name.empty(), "name");
   require(one.interval.has_value(), words.interval);
   require(!one.made.patterns.empty(), words.patterns);
-  const bool is_again = std::ranges::find(draft.file.collections, one.made.name,
-                                          &WantedCollection::name) != draft.file.collections.end();
-  if (is_again) {
+  if (std::ranges::count(draft.collection_names, one.made.name) > 0) {
     item.reading.Refuse(
         one.made.line, item.key + ".name",
         absl::StrFormat("%s is there twice. Give it another name", Quoted(one.made.name)));
   }
+  draft.collection_names.push_back(one.made.name);
   return one;
 }
 
@@ -350,13 +353,16 @@ void ReadCollections(const YamlEntry& entry, Draft& draft) {
   }
 }
 
-constexpr Key kCollectionKeys1[] = {
-    {"interval", [](const YamlEntry& entry,
-                    Draft& draft) { SetInterval(draft, "DCGM_EXPORTER_INTERVAL", entry); }},
-    {"watchGroups", ReadGroups},
-    {"retention", [](const YamlEntry& entry, Draft& draft) {
-       ReadYamlKeys<Draft>(entry, kRetentionKeys, draft);
-     }}};
+constexpr Key kCollectionKeys1[] = {{"interval",
+                                     [](const YamlEntry& entry, Draft& draft) {
+                                       if (!Trim(entry.Text()).empty()) {
+                                         SetInterval(draft, "DCGM_EXPORTER_INTERVAL", entry);
+                                       }
+                                     }},
+                                    {"watchGroups", ReadGroups},
+                                    {"retention", [](const YamlEntry& entry, Draft& draft) {
+                                       ReadYamlKeys<Draft>(entry, kRetentionKeys, draft);
+                                     }}};
 
 // -- the whole file
 

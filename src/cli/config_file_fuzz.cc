@@ -31,7 +31,7 @@ void CheckCollections(const ConfigFile& file) {
     PODGPU_CHECK(std::ranges::count(one.patterns, "") == 0);
   }
   const StatusOr<FieldCollections> matched =
-      MatchCollections(file.collections, file.counters.counters, file.path);
+      MatchCollections(file.collections, file.counters, file.path);
   if (!matched.ok()) {
     CheckOneLine(std::string(matched.status().message()));
     return;

@@ -50,6 +50,11 @@ TEST(ConfigFile, OfBothVersionsSetsTheVariablesOfFlags) {
             expected);
   EXPECT_EQ(VariablesIn("version: 2\n"), Variables());
   EXPECT_EQ(VariablesIn("version: 1\nmetrics:\ncollection:\n"), Variables());
+  EXPECT_EQ(VariablesIn("version: 1\nmetrics: {file: , enableExporterMetrics: false}\n"
+                        "collection: {interval: '', watchGroups: [null], retention: }\n"
+                        "server: {maxConcurrentScrapes: }\n"),
+            (Variables{{"DCGM_EXPORTER_ENABLE_EXPORTER_METRICS", "false"}}))
+      << "a key without a value is as if it were not there";
 }
 
 TEST(ConfigFile, ListsMetricsWithTheLinesOfTheFile) {
@@ -158,13 +163,11 @@ TEST(ConfigFile, RefusesMistakesInOneLine) {
        "  - {name: DCGM_FI_DEV_GPU_TEMP, prometheusType: gauge, help: h}\n",
        "c.yaml:5: metrics.fields[1].name: \"DCGM_FI_DEV_GPU_TEMP\" is there twice. Remove one"},
       {"version: 1\ncollection: {interval: soon}\n",
-       "c.yaml:2: collection.interval: \"soon\" is no duration of whole milliseconds above 0. "
-       "Write "
-       "30s or 500ms, for example"},
+       "c.yaml:2: collection.interval: \"soon\" is no duration with a unit, of whole "
+       "milliseconds above 0. Write 30s or 500ms, for example"},
       {"version: 1\ncollection: {interval: 500us}\n",
-       "c.yaml:2: collection.interval: \"500us\" is no duration of whole milliseconds above 0. "
-       "Write "
-       "30s or 500ms, for example"},
+       "c.yaml:2: collection.interval: \"500us\" is no duration with a unit, of whole "
+       "milliseconds above 0. Write 30s or 500ms, for example"},
       {"version: 2\ncollections: []\n",
        "c.yaml:2: collections: has no collection. Add one, or remove collections"},
       {"version: 2\ncollections: [{name: a, every: 1s}]\n",
@@ -180,6 +183,15 @@ TEST(ConfigFile, RefusesMistakesInOneLine) {
        "- {name: b, every: 1s, metrics: {include: ['*']}}\n",
        "c.yaml:4: collections[1].metrics.include: is a second collection of all fields. Remove "
        "one"},
+      {"version: 2\ncollections:\n- {name: a, every: 1s, metrics: {include: ['*']}}\n"
+       "- {name: a, every: 1s, metrics: {include: [Y]}}\n",
+       "c.yaml:4: collections[1].name: \"a\" is there twice. Give it another name"},
+      {"version: 2\ncollections: [{name: \"a\\nb\", every: 1s, metrics: {include: [Y]}}]\n",
+       "c.yaml:2: collections[0].name: has more than one line. Write a name of one line"},
+      {"version: 2\ncollections: [null]\n",
+       "c.yaml:2: collections: has no collection. Add one, or remove collections"},
+      {"version: 2\nserver:\n  unknown:\n",
+       "c.yaml:3: server: unknown key \"unknown\". Correct or remove it"},
       {"version: 2\ncollections: [{name: a, every: 1s, metrics: {include: ['']}}]\n",
        "c.yaml:2: collections[0].metrics.include: has an empty pattern. Remove it"},
       {"version: 2\nserver: {maxConcurrentScrapes: 0}\n",

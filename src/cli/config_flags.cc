@@ -80,15 +80,21 @@ void TakeConfig(ConfigFile config, NodeCommand& command) {
         "Remove one",
         config.path));
   }
+  const auto file = config.settings.find("DCGM_EXPORTER_COLLECTORS");
+  if (file != config.settings.end() && counters.path == file->second.value) {
+    counters.setting =
+        absl::StrFormat("%s in line %d of %s", file->second.key, file->second.line, config.path);
+  }
   command.config = std::move(config);
 }
 
 // Parses twice where a configuration is named: the first time to know its path.
 template <typename Command>
 StatusOr<Command> ReadCommand(const auto& parse, NodeCommand& (*node_of)(Command&),
-                              const Environment& environment, const Files& files) {
+                              bool (*needs_config)(const Command&), const Environment& environment,
+                              const Files& files) {
   StatusOr<Command> command = parse(environment);
-  if (!command.ok() || node_of(*command).config_file.empty()) {
+  if (!command.ok() || node_of(*command).config_file.empty() || !needs_config(*command)) {
     return command;
   }
   PODGPU_ASSIGN_OR_RETURN(ConfigFile config, LoadConfigFile(node_of(*command).config_file, files));
@@ -106,14 +112,23 @@ StatusOr<NodeCommand> ReadNodeCommand(std::span<const std::string> arguments,
                                       CalledAs called_as) {
   return ReadCommand<NodeCommand>(
       [&](const Environment& variables) { return ParseFlags(arguments, variables, called_as); },
-      [](NodeCommand& command) -> NodeCommand& { return command; }, environment, files);
+      [](NodeCommand& command) -> NodeCommand& { return command; },
+      [](const NodeCommand& command) {
+        return command.action == NodeCommand::Action::kRun ||
+               command.action == NodeCommand::Action::kValidate;
+      },
+      environment, files);
 }
 
 StatusOr<DoctorCommand> ReadDoctorCommand(std::span<const std::string> arguments,
                                           const Environment& environment, const Files& files) {
   return ReadCommand<DoctorCommand>(
       [&](const Environment& variables) { return ParseDoctorFlags(arguments, variables); },
-      [](DoctorCommand& command) -> NodeCommand& { return command.node; }, environment, files);
+      [](DoctorCommand& command) -> NodeCommand& { return command.node; },
+      [](const DoctorCommand& command) {
+        return !command.wants_help && !command.enable_accounting;
+      },
+      environment, files);
 }
 
 }  // namespace podgpu

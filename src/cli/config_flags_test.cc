@@ -112,6 +112,19 @@ TEST_F(ConfigFlagsTest, RefusesMistakesWithTheirPlace) {
             "--config-file: \" \" is refused: must be the path of a YAML file");
 }
 
+// A wrong file must not hide the help.
+TEST_F(ConfigFlagsTest, HelpAndVersionDoNotReadIt) {
+  variables_["DCGM_EXPORTER_CONFIG_FILE"] = "/no/such.yaml";
+  for (const char* argument : {"--help", "--version", "help"}) {
+    EXPECT_TRUE(ReadNodeCommand(std::vector<std::string>{argument}, Variables(), files_).ok());
+  }
+  for (const char* argument : {"--help", "--enable-accounting"}) {
+    EXPECT_TRUE(ReadDoctorCommand(std::vector<std::string>{argument}, Variables(), files_).ok());
+  }
+  EXPECT_FALSE(ReadNodeCommand({}, Variables(), files_).ok());
+  EXPECT_FALSE(ReadDoctorCommand({}, Variables(), files_).ok());
+}
+
 TEST_F(ConfigFlagsTest, TheDoctorReadsItToo) {
   const StatusOr<DoctorCommand> command = ReadDoctorCommand(
       std::vector<std::string>{"--config-file=" + folder_.Write("c.yaml", kInterval)}, Variables(),

@@ -440,7 +440,10 @@ constexpr Flag kPage[] = {
      "duration such as 5s.",
      SetInterval},
     {"stale-after", "", "PODGPU_STALE_AFTER", FlagKind::kDuration, "three intervals, at least 5s",
-     "Samples older than this are removed from the page instead of being repeated.", SetStaleAfter},
+     "Samples older than this are removed from the page instead of being repeated; those of a "
+     "group "
+     "of --config-file after three of its intervals, if that is longer.",
+     SetStaleAfter},
     {"metrics-views", "", "PODGPU_METRICS_VIEWS", FlagKind::kString, "dcgm,core,self",
      "What /metrics shows: dcgm (dcgm-exporter's rows and no others), core (facts, holders, states "
      "and XIDs of GPUs), native (core, and clean names in base units for every measure), process "

@@ -37,7 +37,7 @@ MetricList::MetricList(const NodeCommand& command, CommandReader read_again, con
       clock_(clock),
       config_path_(command.config_file),
       interval_(command.exporter.collect_interval),
-      judged_(command.config.text) {
+      judged_{true, command.config.text} {
   Take(SettingsOf(command));
 }
 
@@ -52,8 +52,13 @@ MetricList::Settings MetricList::SettingsOf(const NodeCommand& command) {
 void MetricList::Take(Settings settings) {
   settings_ = std::move(settings);
   looks_.reset();
-  source_.reset();  // Its thread ends before the next one starts.
-  source_ = std::make_unique<CountersSource>(settings_.counters, files_, clock_);
+  // A ConfigMap that has been read stays: the API server may be unreachable now.
+  const bool has_config_map =
+      source_ != nullptr && settings_.counters.config_map && source_->warning().empty();
+  if (!has_config_map) {
+    source_.reset();  // Its thread ends before the next one starts.
+    source_ = std::make_unique<CountersSource>(settings_.counters, files_, clock_);
+  }
 }
 
 StatusOr<Counters> MetricList::Load() { return Complete(source_->Load()); }
@@ -73,15 +78,15 @@ StatusOr<Counters> MetricList::LoadAgain() {
 
 std::optional<StatusOr<Counters>> MetricList::LoadIfChanged() {
   if (!config_path_.empty()) {
-    const std::optional<std::string> seen = LookAtConfig();
-    if (seen != judged_ && changed_ == seen) {
+    ConfigText seen = LookAtConfig();
+    if (seen != judged_ && changed_ == std::optional(seen)) {
       return LoadAgain();
     }
-    changed_.reset();
     if (seen != judged_) {
-      changed_.emplace(seen);
+      changed_ = std::move(seen);
       return std::nullopt;
     }
+    changed_.reset();
     if (is_refused_) {
       return std::nullopt;  // A change of the list must not hide the mistake.
     }
@@ -114,7 +119,7 @@ StatusOr<Counters> MetricList::Complete(StatusOr<Counters> counters) const {
   PODGPU_RETURN_IF_ERROR(counters.status());
   Counters selected = Select(*std::move(counters), settings_.patterns);
   StatusOr<FieldCollections> collections =
-      MatchCollections(settings_.config.collections, selected.counters, settings_.config.path);
+      MatchCollections(settings_.config.collections, selected, settings_.config.path);
   if (collections.ok()) {
     selected.collections = *std::move(collections);
     return selected;
@@ -127,9 +132,9 @@ StatusOr<Counters> MetricList::Complete(StatusOr<Counters> counters) const {
   return selected;
 }
 
-std::optional<std::string> MetricList::LookAtConfig() const {
+MetricList::ConfigText MetricList::LookAtConfig() const {
   StatusOr<std::string> text = files_.Read(config_path_);
-  return text.ok() ? std::optional(*std::move(text)) : std::nullopt;
+  return text.ok() ? ConfigText{true, *std::move(text)} : ConfigText();
 }
 
 std::string CollectionsText(const Counters& counters) {

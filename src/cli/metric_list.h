@@ -59,7 +59,13 @@ class MetricList {
 
   void Take(Settings settings);
   StatusOr<Counters> Complete(StatusOr<Counters> counters) const;
-  std::optional<std::string> LookAtConfig() const;
+  // The text of the configuration, or that it cannot be read.
+  struct ConfigText {
+    bool is_readable = false;
+    std::string text;
+    bool operator==(const ConfigText&) const = default;
+  };
+  ConfigText LookAtConfig() const;
 
   const CommandReader read_again_;
   const Files& files_;
@@ -69,11 +75,9 @@ class MetricList {
   Settings settings_;
   std::unique_ptr<CountersSource> source_;
   std::optional<CountersLooks> looks_;  // Made by the first Await.
-  // The text of the configuration that was read last, and one that was seen once since; nothing:
-  // it cannot be read.
-  std::optional<std::string> judged_;
-  std::optional<std::optional<std::string>> changed_;
-  bool is_refused_ = false;  // The configuration that was read last.
+  ConfigText judged_;                   // That was read last.
+  std::optional<ConfigText> changed_;   // Differs from `judged_`; seen once so far.
+  bool is_refused_ = false;             // The configuration that was read last.
 };
 
 // Returns one line for each collection, for --validate: its interval and its metrics.

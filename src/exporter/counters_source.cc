@@ -31,7 +31,7 @@ CountersSource::CountersSource(CountersSourceOptions options, const Files& files
     : options_(std::move(options)),
       files_(files),
       clock_(clock),
-      file_(options_.path, files, options_.release) {
+      file_(options_.path, files, options_.release, options_.setting) {
   ConfigMapFacts first;
   if (options_.config_map && !options_.server.ok()) {
     first.answered = true;

@@ -25,7 +25,8 @@
 namespace podgpu {
 
 struct CountersSourceOptions {
-  std::string path;                         // Path in the form that CountersFile takes.
+  std::string path;                           // Path in the form that CountersFile takes.
+  std::string setting = "--collectors (-f)";  // Names the path.
   std::optional<Counters> list = {};        // The list itself, from `path`; nothing: it is a file.
   ListsOfRelease release = {};              // For built-in lists and their copies.
   std::optional<ConfigMapName> config_map;  // Nothing: the file alone.

@@ -6,10 +6,12 @@
 
 namespace podgpu {
 
-CountersFile::CountersFile(std::string path, const Files& files, const ListsOfRelease& release)
+CountersFile::CountersFile(std::string path, const Files& files, const ListsOfRelease& release,
+                           std::string setting)
     : path_(path.empty() ? std::string(kDefaultCountersPath) : std::move(path)),
       files_(files),
-      release_(release) {}
+      release_(release),
+      setting_(std::move(setting)) {}
 
 StatusOr<Counters> CountersFile::Load() {
   changed_.reset();
@@ -41,8 +43,8 @@ CountersFile::Sight CountersFile::Look() const {
   if (content.status().code() == absl::StatusCode::kNotFound && BuiltInListFor(path_)) {
     return {};
   }
-  return {absl::InvalidArgumentError(absl::StrFormat("counters file %s. Correct --collectors (-f)",
-                                                     content.status().message())),
+  return {absl::InvalidArgumentError(absl::StrFormat("counters file %s. Correct %s",
+                                                     content.status().message(), setting_)),
           std::nullopt};
 }
 

@@ -18,9 +18,10 @@ namespace podgpu {
 
 class CountersFile {
  public:
-  // `path` empty: the default path.  `release`: for the built-in lists and their copies.  `files`
-  // outlives this.
-  CountersFile(std::string path, const Files& files, const ListsOfRelease& release = {});
+  // `path` empty: the default path.  `release`: for the built-in lists and their copies.
+  // `setting`: what names the path, for messages.  `files` outlives this.
+  CountersFile(std::string path, const Files& files, const ListsOfRelease& release = {},
+               std::string setting = "--collectors (-f)");
 
   // Reads and parses the file now. On failure kInvalidArgument with the complete one-line message.
   StatusOr<Counters> Load();
@@ -45,6 +46,7 @@ class CountersFile {
   const std::string path_;
   const Files& files_;
   const ListsOfRelease release_;
+  const std::string setting_;
   Sight judged_;
   std::optional<Sight> changed_;  // Differs from `judged_`; seen once so far.
 };

@@ -1,7 +1,10 @@
 #include "fields/match_collections.h"
 
 #include <algorithm>
-#include <fnmatch.h>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -38,49 +41,107 @@ std::vector<Candidate> CandidatesIn(const std::vector<Counter>& counters) {
   return candidates;
 }
 
-// Returns the end of the class that begins at `begin`, the place behind its bracket; nothing when
-// it is malformed.
-std::optional<size_t> EndOfClass(std::string_view pattern, size_t begin) {
-  size_t i = begin + 1;
-  if (i < pattern.size() && pattern[i] == '^') {
-    ++i;
+// A part of a pattern: any run of characters, or one character out of ranges.
+struct PatternPart {
+  bool is_star = false;
+  bool is_negated = false;
+  std::vector<std::pair<char, char>> ranges;
+
+  bool Contains(char c) const {
+    const bool is_in = std::ranges::any_of(
+        ranges, [c](const auto& range) { return range.first <= c && c <= range.second; });
+    return is_in != is_negated;
   }
-  for (size_t members = 0; i < pattern.size(); ++members) {
-    if (pattern[i] == ']' && members > 0) {
-      return i + 1;
+};
+using ParsedPattern = std::vector<PatternPart>;
+
+// Takes one character of a class, which may be escaped; nothing where Go's path.Match sees a
+// mistake.
+std::optional<char> TakeMember(std::string_view& rest) {
+  if (rest.starts_with('\\')) {
+    rest.remove_prefix(1);
+  } else if (rest.starts_with('-') || rest.starts_with(']')) {
+    return std::nullopt;
+  }
+  if (rest.empty()) {
+    return std::nullopt;
+  }
+  const char member = rest.front();
+  rest.remove_prefix(1);
+  return member;
+}
+
+// Takes a class behind its opening bracket.
+std::optional<PatternPart> TakeClass(std::string_view& rest) {
+  PatternPart part;
+  if (rest.starts_with('^')) {
+    part.is_negated = true;
+    rest.remove_prefix(1);
+  }
+  while (part.ranges.empty() || !rest.starts_with(']')) {
+    const std::optional<char> first = TakeMember(rest);
+    std::optional<char> last = first;
+    if (first && rest.starts_with('-')) {
+      rest.remove_prefix(1);
+      last = TakeMember(rest);
     }
-    if (pattern[i] == ']' || (pattern[i] == '-' && members == 0)) {
+    if (!first || !last) {
       return std::nullopt;
     }
-    i += pattern[i] == '\\' ? size_t{2} : size_t{1};
+    part.ranges.emplace_back(*first, *last);
   }
-  return std::nullopt;
+  rest.remove_prefix(1);
+  return part;
 }
 
-// fnmatch(3) takes what Go refuses as plain characters, so an operator would not hear of a mistake.
-bool IsWellFormed(std::string_view pattern) {
-  size_t i = 0;
-  while (i < pattern.size()) {
-    if (pattern[i] == '\\' && i + 1 == pattern.size()) {
-      return false;
+// Returns nothing for a malformed pattern.
+std::optional<ParsedPattern> ParsePattern(std::string_view rest) {
+  constexpr std::pair<char, char> kAnyCharacter = {std::numeric_limits<char>::min(),
+                                                   std::numeric_limits<char>::max()};
+  ParsedPattern parts;
+  while (!rest.empty()) {
+    const char c = rest.front();
+    rest.remove_prefix(1);
+    std::optional<PatternPart> part = PatternPart{.is_star = c == '*', .ranges = {{c, c}}};
+    if (c == '?') {
+      part->ranges = {kAnyCharacter};
+    } else if (c == '[') {
+      part = TakeClass(rest);
+    } else if (c == '\\') {
+      part = rest.empty() ? std::nullopt
+                          : std::optional(PatternPart{.ranges = {{rest.front(), rest.front()}}});
+      rest.remove_prefix(rest.empty() ? 0 : 1);
     }
-    if (pattern[i] != '[') {
-      i += pattern[i] == '\\' ? size_t{2} : size_t{1};
-      continue;
+    if (!part) {
+      return std::nullopt;
     }
-    const std::optional<size_t> end = EndOfClass(pattern, i);
-    if (!end) {
-      return false;
-    }
-    i = *end;
+    parts.push_back(*std::move(part));
   }
-  return true;
+  return parts;
 }
 
-bool Matches(const WantedCollection& wanted, const std::string& name) {
-  return std::ranges::any_of(wanted.patterns, [&](const std::string& pattern) {
-    return ::fnmatch(pattern.c_str(), name.c_str(), FNM_PATHNAME) == 0;
-  });
+// A star takes one more character whenever what follows it does not match.
+bool MatchesPattern(const ParsedPattern& pattern, std::string_view name) {
+  size_t part = 0;
+  size_t at = 0;
+  std::optional<size_t> star;  // The last star, and the end of what it takes.
+  size_t taken = 0;
+  while (at < name.size()) {
+    if (part < pattern.size() && pattern[part].is_star) {
+      star = part++;
+      taken = at;
+    } else if (part < pattern.size() && pattern[part].Contains(name[at])) {
+      ++part;
+      ++at;
+    } else if (star) {
+      part = *star + 1;
+      at = ++taken;
+    } else {
+      return false;
+    }
+  }
+  return std::all_of(pattern.begin() + static_cast<std::ptrdiff_t>(part), pattern.end(),
+                     [](const PatternPart& rest) { return rest.is_star; });
 }
 
 Status Refused(std::string_view path, const WantedCollection& wanted, const std::string& what) {
@@ -88,41 +149,38 @@ Status Refused(std::string_view path, const WantedCollection& wanted, const std:
       absl::StrFormat("%s:%d: collection %s %s", path, wanted.line, Quoted(wanted.name), what));
 }
 
-Status CheckPatterns(std::span<const WantedCollection> wanted, std::string_view path) {
-  for (const WantedCollection& one : wanted) {
-    for (const std::string& pattern : one.patterns) {
-      if (!IsWellFormed(pattern)) {
-        return Refused(path, one,
-                       absl::StrFormat("has the malformed pattern %s. Use *, ? and classes such as "
-                                       "[a-z]",
-                                       Quoted(pattern)));
-      }
+StatusOr<std::vector<ParsedPattern>> PatternsOf(const WantedCollection& wanted,
+                                                std::string_view path) {
+  std::vector<ParsedPattern> patterns;
+  for (const std::string& pattern : wanted.patterns) {
+    std::optional<ParsedPattern> parsed = ParsePattern(pattern);
+    if (!parsed) {
+      return Refused(path, wanted,
+                     absl::StrFormat("has the malformed pattern %s. Use *, ? and classes such as "
+                                     "[a-z]",
+                                     Quoted(pattern)));
     }
+    patterns.push_back(*std::move(parsed));
   }
-  return absl::OkStatus();
+  return patterns;
 }
 
-// Adds `candidate` to the collection that matches it.
-Status Place(const Candidate& candidate, std::span<const WantedCollection> wanted,
+// Adds the candidate to collection `i`, unless that has its field under another name.
+Status Place(const Candidate& candidate, size_t i, std::span<const WantedCollection> wanted,
              std::string_view path, FieldCollections& collections) {
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (!Matches(wanted[i], candidate.name)) {
-      continue;
-    }
-    std::vector<uint16_t>& fields = collections[i].fields;
-    const auto other = std::ranges::find_if(collections, [&](const FieldCollection& one) {
-      return &one != &collections[i] && std::ranges::count(one.fields, candidate.field) > 0;
-    });
-    if (other != collections.end()) {
-      return Refused(path, wanted[i],
-                     absl::StrFormat("and collection %s both contain %s. Make their patterns "
-                                     "narrower",
-                                     Quoted(other->name), candidate.name));
-    }
-    const auto place = std::ranges::lower_bound(fields, candidate.field);
-    if (place == fields.end() || *place != candidate.field) {
-      fields.insert(place, candidate.field);
-    }
+  const auto other = std::ranges::find_if(collections, [&](const FieldCollection& one) {
+    return &one != &collections[i] && std::ranges::count(one.fields, candidate.field) > 0;
+  });
+  if (other != collections.end()) {
+    return Refused(path, wanted[i],
+                   absl::StrFormat("and collection %s both contain %s (field %d). Make their "
+                                   "patterns narrower",
+                                   Quoted(other->name), candidate.name, candidate.field));
+  }
+  std::vector<uint16_t>& fields = collections[i].fields;
+  const auto place = std::ranges::lower_bound(fields, candidate.field);
+  if (place == fields.end() || *place != candidate.field) {
+    fields.insert(place, candidate.field);
   }
   return absl::OkStatus();
 }
@@ -130,20 +188,27 @@ Status Place(const Candidate& candidate, std::span<const WantedCollection> wante
 }  // namespace
 
 StatusOr<FieldCollections> MatchCollections(std::span<const WantedCollection> wanted,
-                                            const std::vector<Counter>& counters,
-                                            std::string_view path) {
-  PODGPU_RETURN_IF_ERROR(CheckPatterns(wanted, path));
+                                            const Counters& list, std::string_view path) {
   FieldCollections collections;
+  std::vector<std::vector<ParsedPattern>> patterns;
   for (const WantedCollection& one : wanted) {
+    PODGPU_ASSIGN_OR_RETURN(std::vector<ParsedPattern> parsed, PatternsOf(one, path));
+    patterns.push_back(std::move(parsed));
     collections.push_back({one.name, one.interval, {}});
   }
-  for (const Candidate& candidate : CandidatesIn(counters)) {
-    PODGPU_RETURN_IF_ERROR(Place(candidate, wanted, path, collections));
-  }
+  const std::vector<Candidate> candidates = CandidatesIn(list.counters);
   for (size_t i = 0; i < wanted.size(); ++i) {
+    for (const Candidate& candidate : candidates) {
+      if (std::ranges::any_of(patterns[i], [&](const ParsedPattern& pattern) {
+            return MatchesPattern(pattern, candidate.name);
+          })) {
+        PODGPU_RETURN_IF_ERROR(Place(candidate, i, wanted, path, collections));
+      }
+    }
     if (collections[i].fields.empty()) {
       return Refused(path, wanted[i],
-                     "matches no metric on the list. Correct its patterns, or remove it");
+                     absl::StrFormat("matches no metric of %s. Correct its patterns, or remove it",
+                                     list.path));
     }
   }
   return collections;

@@ -27,11 +27,10 @@ struct WantedCollection {
   std::vector<std::string> patterns;
 };
 
-// Returns the fields of each collection, for the metrics of `counters`.  kInvalidArgument with one
-// line that names `path`: a pattern is malformed, a field is in two collections, or a collection
-// has no field.
+// Returns the fields of each collection, for the metrics of `list`.  kInvalidArgument with one line
+// that names `path`: a pattern is malformed, a field is in two collections, or a collection has no
+// field.
 StatusOr<FieldCollections> MatchCollections(std::span<const WantedCollection> wanted,
-                                            const std::vector<Counter>& counters,
-                                            std::string_view path);
+                                            const Counters& list, std::string_view path);
 
 }  // namespace podgpu

@@ -21,7 +21,7 @@ constexpr char kListOfCollections[] =
 std::string FieldsOf(std::vector<std::string> patterns) {
   const Counters list = ParseCounters(kListOfCollections, "list").value();
   const StatusOr<FieldCollections> matched = MatchCollections(
-      {{WantedCollection{7, "slow", seconds(60), std::move(patterns)}}}, list.counters, "c.yaml");
+      {{WantedCollection{7, "slow", seconds(60), std::move(patterns)}}}, list, "c.yaml");
   if (!matched.ok()) {
     return std::string(matched.status().message());
   }
@@ -43,15 +43,19 @@ TEST(MatchCollections, MatchesTheNamesOfTheListAsGoDoes) {
       {{"DCGM_FI_DEV_[G-H]*"}, "150"},
       {{"DCGM_FI_DEV_[^G]*_TEMP"}, "140"},
       {{"DCGM_FI_DEV_GPU\\_TEMP"}, "150"},
+      {{"DCGM_FI_DEV_[!G]PU_TEMP"}, "150"},
+      {{"DCGM_FI_DEV_[\\G-\\I]PU_TEMP"}, "150"},
+      {{"*GPU*TEMP*"}, "150"},
+      {{"*T?MP"}, "140 150"},
       {{"*_TEMP", "*MEMORY*"}, "140 150"},
       {{"DCGM_FI_DRIVER_*"}, "1"},
       {{"DCGM_FI_DEV_XID_ERRORS"}, "230"},
       {{"DCGM_*"}, "1 140 150 155 230"},
       {{"dcgm_fi_dev_gpu_temp"},
-       "c.yaml:7: collection \"slow\" matches no metric on the list. Correct its patterns, or "
+       "c.yaml:7: collection \"slow\" matches no metric of list. Correct its patterns, or "
        "remove it"},
       {{"DCGM_EXP_*"},
-       "c.yaml:7: collection \"slow\" matches no metric on the list. Correct its patterns, or "
+       "c.yaml:7: collection \"slow\" matches no metric of list. Correct its patterns, or "
        "remove it"},
   };
   for (const auto& row : rows) {
@@ -60,7 +64,8 @@ TEST(MatchCollections, MatchesTheNamesOfTheListAsGoDoes) {
 }
 
 TEST(MatchCollections, RefusesMalformedPatterns) {
-  for (const std::string pattern : {"A[", "A[]", "A[^]", "A[b", "A\\", "[a-", "[-a]"}) {
+  for (const std::string pattern :
+       {"A[", "A[]", "A[^]", "A[b", "A\\", "[a-", "[-a]", "[a-]", "[a-b-c]", "A[\\"}) {
     EXPECT_EQ(FieldsOf({"DCGM_*", pattern}),
               "c.yaml:7: collection \"slow\" has the malformed pattern \"" + pattern +
                   "\". Use *, ? and classes such as [a-z]")
@@ -72,8 +77,9 @@ TEST(MatchCollections, RefusesAFieldInTwoCollections) {
   const Counters list = ParseCounters(kListOfCollections, "list").value();
   const std::vector<WantedCollection> wanted = {{3, "a", seconds(60), {"*TEMP"}},
                                                 {6, "b", seconds(5), {"*GPU*"}}};
-  EXPECT_EQ(MatchCollections(wanted, list.counters, "c.yaml").status().message(),
-            "c.yaml:6: collection \"b\" and collection \"a\" both contain DCGM_FI_DEV_GPU_TEMP. "
+  EXPECT_EQ(MatchCollections(wanted, list, "c.yaml").status().message(),
+            "c.yaml:6: collection \"b\" and collection \"a\" both contain DCGM_FI_DEV_GPU_TEMP "
+            "(field 150). "
             "Make their patterns narrower");
 }
 

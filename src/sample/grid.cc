@@ -1,6 +1,7 @@
 #include "sample/grid.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "fields/field_ids.h"
@@ -13,6 +14,14 @@ namespace {
 bool Ascending(const std::vector<const Field*>& fields) {
   return std::ranges::adjacent_find(
              fields, [](const Field* a, const Field* b) { return a->id >= b->id; }) == fields.end();
+}
+
+// Returns whether the value is absent although the device has the field: it gives no samples now.
+bool LacksSamples(const Value& value) {
+  constexpr std::array<Absence, 6> kReasons = {Absence::kNotRead,    Absence::kNoData,
+                                               Absence::kBlank,      Absence::kStale,
+                                               Absence::kDeviceLost, Absence::kSourceDown};
+  return !value.present() && std::ranges::find(kReasons, value.absence()) != kReasons.end();
 }
 
 }  // namespace
@@ -66,9 +75,11 @@ std::optional<bool> Grid::HasNumbers(EntityId entity, const Counted& counted) co
     if (!counts || !rows_[row].columns.Contains(entity)) {
       continue;
     }
-    has_numbers = false;
     const Value& value = at(FieldRow{row}, entity);
     const bool is_number = value.present() && value.kind() != Value::Kind::kText;
+    if (is_number || (LacksSamples(value) && id != field_ids::kXid)) {
+      has_numbers = false;
+    }
     if (is_number && std::chrono::milliseconds(value.age_ms()) <=
                          std::max(counted.limit, kPeriodsUntilStale * rows_[row].period)) {
       return true;

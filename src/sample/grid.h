@@ -77,7 +77,7 @@ class Grid {
   // Returns whether the column of `entity` has a number not older than `limit`. Texts do not count,
   // because identity outlives a device; nor do fields that DCGM itself samples rarely
   // (slow_fields.h).  Fields of collections that are sampled more rarely than the others count only
-  // on a device that has no other fields, up to three of their intervals.
+  // on a device that has no other numbers to give, up to three of their intervals.
   bool HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const;
 
   // Returns the same for a grid from which stale values have been withdrawn: any number counts,
@@ -109,7 +109,7 @@ class Grid {
     bool rare = false;  // Fields of rare collections, instead of the others.
   };
   bool HasNumbers(EntityId entity, std::chrono::milliseconds limit, bool with_judged) const;
-  // Returns nothing when there is no such field on the column.
+  // Returns nothing when the device of the column has no such field.
   std::optional<bool> HasNumbers(EntityId entity, const Counted& counted) const;
   struct Row {
     ColumnRange columns;

@@ -129,6 +129,35 @@ TEST(Grid, ASlowCollectionShowsLifeOnlyWhereThereIsNothingElse) {
   EXPECT_FALSE(alone.HasFreshNumbers(EntityId{0}, seconds(90)));
 }
 
+// What a device cannot give, texts and events say nothing about it.
+TEST(Grid, ASlowCollectionShowsLifeWhereNothingElseHasNumbers) {
+  using std::chrono::seconds;
+  const auto slow =
+      std::make_shared<const FieldCollections>(FieldCollections{{"slow", seconds(60), {150}}});
+  const struct {
+    Value other;
+    uint16_t field;
+    bool lives;
+  } rows[] = {{Value::OfAbsence(Absence::kNotSupported), 1002, true},
+              {Value::OfAbsence(Absence::kNotWatched), 1002, true},
+              {Value::OfAbsence(Absence::kCountersTaken), 1002, true},
+              {Value::OfText(0), 1, true},
+              {Value::OfAbsence(Absence::kNoData), field_ids::kXid, true},
+              {Value::OfAbsence(Absence::kNoData), 155, false},
+              {Value::OfAbsence(Absence::kBlank), 155, false},
+              {Value::OfAbsence(Absence::kStale), 155, false}};
+  for (const auto& row : rows) {
+    std::vector<const Field*> fields = {FindField(150), FindField(row.field)};
+    std::ranges::sort(fields, {}, &Field::id);
+    Grid grid(TwoGpus(), fields);
+    grid.SetCollections(slow, seconds(1));
+    grid.at(*grid.RowOf(150), EntityId{0}) = Value::OfInt64(41, 50'000);
+    grid.at(*grid.RowOf(row.field), EntityId{0}) = row.other;
+    EXPECT_EQ(grid.HasFreshNumbers(EntityId{0}, seconds(5)), row.lives) << row.field;
+    EXPECT_EQ(grid.HasCurrentNumbers(EntityId{0}), row.lives) << row.field;
+  }
+}
+
 TEST(Grid, KeepsEachTextOnceUntilItIsCleared) {
   Grid grid = TwoByTwo();
   const uint32_t first = grid.InternText("580.95.05");

@@ -32,7 +32,7 @@ void ForEachAgeing(auto& grid, milliseconds limit, auto visit) {
 
 void WithdrawStale(Grid& grid, milliseconds limit, milliseconds since_read) {
   ForEachAgeing(grid, limit, [&](Value& value, milliseconds oldest) {
-    if (milliseconds(value.age_ms()) + since_read > oldest) {
+    if (since_read > limit || milliseconds(value.age_ms()) + since_read > oldest) {
       value = Value::OfAbsence(Absence::kStale);
     }
   });
@@ -41,7 +41,7 @@ void WithdrawStale(Grid& grid, milliseconds limit, milliseconds since_read) {
 milliseconds StaysFreshFor(const Grid& grid, milliseconds limit) {
   milliseconds shortest = milliseconds::max();
   ForEachAgeing(grid, limit, [&](const Value& value, milliseconds oldest) {
-    shortest = std::min(shortest, oldest - milliseconds(value.age_ms()));
+    shortest = std::min({shortest, limit, oldest - milliseconds(value.age_ms())});
   });
   return shortest;
 }

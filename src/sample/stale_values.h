@@ -1,7 +1,9 @@
 // Withdraws values that are too old from a reading.
 //
 // The source withdraws them when it reads, the tick while the next reading is late.  A field that
-// is sampled at an interval of its own may have values as old as three of these intervals.
+// is sampled at an interval of its own may have values as old as three of these intervals, while
+// readings come.  Without a reading for `limit` no value stays, since the device may have another
+// one now.
 // Values of events (XID) stay: their time stamp is that of the event.  Pure functions.
 #pragma once
 

@@ -44,8 +44,8 @@ TEST(WithdrawStale, JudgesASlowFieldByItsOwnPeriod) {
   EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
   EXPECT_FALSE(grid.at(FieldRow{1}, EntityId{0}).present());
   EXPECT_FALSE(grid.HasCurrentNumbers(EntityId{0})) << "no device has a current number";
-  EXPECT_EQ(StaysFreshFor(grid, seconds(5)), seconds(60));
-  WithdrawStale(grid, seconds(5), seconds(61));
+  EXPECT_EQ(StaysFreshFor(grid, seconds(70)), seconds(60));
+  WithdrawStale(grid, seconds(70), seconds(61));
   EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
 }
 
@@ -59,8 +59,14 @@ TEST(WithdrawStale, JudgesACollectionByItsInterval) {
   WithdrawStale(grid, seconds(5), milliseconds(0));
   EXPECT_FALSE(grid.at(FieldRow{0}, EntityId{0}).present());
   EXPECT_TRUE(grid.at(FieldRow{1}, EntityId{0}).present());
-  EXPECT_EQ(StaysFreshFor(grid, seconds(5)), seconds(10));
-  WithdrawStale(grid, seconds(5), milliseconds(10'001));
+  grid.at(FieldRow{1}, EntityId{0}) = Value::OfDouble(41, 181'000);
+  WithdrawStale(grid, seconds(5), milliseconds(0));
+  EXPECT_EQ(grid.at(FieldRow{1}, EntityId{0}).absence(), Absence::kStale);
+  grid.at(FieldRow{1}, EntityId{0}) = Value::OfDouble(41, 1'000);
+  EXPECT_EQ(StaysFreshFor(grid, seconds(5)), seconds(5)) << "the source may have died";
+  WithdrawStale(grid, seconds(5), milliseconds(5'000));
+  EXPECT_TRUE(grid.at(FieldRow{1}, EntityId{0}).present());
+  WithdrawStale(grid, seconds(5), milliseconds(5'001));
   EXPECT_EQ(grid.at(FieldRow{1}, EntityId{0}).absence(), Absence::kStale);
   grid.SetCollections(nullptr, seconds(1));
   EXPECT_EQ(grid.PeriodOf(FieldRow{1}), seconds(0));

@@ -62,6 +62,20 @@ TEST_F(AutoSourceTest, ChoosesNvmlWhenItHasEverything) {
   EXPECT_EQ(node_.nvml.CountOf("nvmlShutdown"), 0);
 }
 
+TEST_F(AutoSourceTest, GivesTheCollectionsToTheChosenSource) {
+  using std::chrono::seconds;
+  const auto collections = std::make_shared<const FieldCollections>(
+      FieldCollections{{"slow", seconds(60), {kTemperatureId}}});
+  Open({kTemperatureId, kCpuUtilisation});
+  source_->SetCollections(collections);
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(source_->Watch(*topology_, fields_, seconds(1)).ok());
+  EXPECT_EQ(node_.dcgm.PeriodOf(kTemperatureId), 60'000'000);
+  source_->SetCollections(nullptr);
+  ASSERT_TRUE(source_->Watch(*topology_, fields_, seconds(1)).ok());
+  EXPECT_EQ(node_.dcgm.PeriodOf(kTemperatureId), 1'000'000);
+}
+
 TEST_F(AutoSourceTest, ChoosesDcgmForWhatNvmlLacksAndReleasesNvml) {
   Open({kTemperatureId, kCpuUtilisation});
   ASSERT_TRUE(Look().ok());

@@ -69,7 +69,9 @@ std::vector<YamlEntry> YamlEntry::List() const {
   if (value.kind == YamlNode::Kind::kList) {
     entries.reserve(value.items.size());
     for (const YamlNode& item : value.items) {
-      entries.push_back({reading, item, key});
+      if (item.kind != YamlNode::Kind::kNull) {
+        entries.push_back({reading, item, key});
+      }
     }
   }
   return entries;

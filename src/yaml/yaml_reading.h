@@ -49,7 +49,7 @@ struct YamlEntry {
   // Return the value; after a mistake an empty or false one.
   std::string Text() const;
   bool Bool() const;
-  // The items of a list, with the key of the list.
+  // The items of a list, with the key of the list; without those that have no value.
   std::vector<YamlEntry> List() const;
   // The entries of a map, each with its own name as `key`.
   std::vector<YamlEntry> Map() const;
@@ -90,6 +90,9 @@ void ReadYamlKeys(const YamlEntry& section, std::span<const YamlKey<Target>> tab
     const YamlKey<Target>* row = FindName(table, entry.key);
     if (row == nullptr) {
       section.RefuseKey(entry, YamlEntry::NamesOf(table));
+      continue;
+    }
+    if (entry.value.kind == YamlNode::Kind::kNull) {
       continue;
     }
     const std::string path = section.key.empty() ? entry.key : section.key + "." + entry.key;

@@ -100,6 +100,10 @@ class TreeBuilder final : public YAML::EventHandler {
     const bool is_key =
         parent.kind == YamlNode::Kind::kMap && parent.keys.size() == parent.items.size();
     auto& list = is_key ? parent.keys : parent.items;
+    if (!is_key && node.kind == YamlNode::Kind::kNull && !parent.keys.empty()) {
+      node.line = parent.keys.back().line;  // The parser gives the place of the next token.
+      node.column = parent.keys.back().column;
+    }
     list.push_back(std::move(node));
     return list.back();
   }

@@ -105,17 +105,22 @@ TEST(Chart, HasFurtherObjectsOfTheUser) {
   EXPECT_TRUE(rendering.Object("Secret podgpu-text").IsDefined());
 }
 
-// The kubelet updates a mounted folder, so the pods need no restart; a file with subPath it does
-// not.
-TEST(Chart, RestartsPodsForAChangedConfigurationOnlyWhereTheKubeletDoesNotUpdateIt) {
+// The kubelet updates a mounted folder, and podgpu follows it, but for the interval of all fields.
+// A file with subPath is not updated.
+TEST(Chart, RestartsPodsForAChangedConfigurationOnlyWhereItIsNeeded) {
   const auto checksum = [](const std::string& path, const std::string& data) {
-    return Rendering(
-               {"--set", "config.enabled=true,config.mountPath=" + path + ",config.data=" + data})
+    return Rendering({"--set", "config.enabled=true", "--set-string", "config.mountPath=" + path,
+                      "--set-json", "config.data=\"" + data + "\""})
         .Text("DaemonSet", "spec/template/metadata/annotations/checksum~1config");
   };
-  EXPECT_EQ(checksum("", "version: 2"), "");
-  EXPECT_NE(checksum("/c.yaml", "version: 2"), "");
-  EXPECT_NE(checksum("/c.yaml", "version: 2"), checksum("/c.yaml", "version: 1"));
+  const std::string none = "version: 2";
+  const std::string all = "{version: 2, collections: [{every: 9s, metrics: {include: ['*']}}]}";
+  const std::string other = "{version: 2, collections: [{every: 9s, metrics: {include: [X]}}]}";
+  EXPECT_EQ(checksum("", none), checksum("", "{version: 2, metrics: {file: /x}}"));
+  EXPECT_EQ(checksum("", none), checksum("", other));
+  EXPECT_NE(checksum("", none), checksum("", all));
+  EXPECT_EQ(checksum("", all), checksum("", "{version: 1, collection: {interval: 9s}}"));
+  EXPECT_NE(checksum("/c.yaml", none), checksum("/c.yaml", other));
   const Rendering rendering({"--set", "config.enabled=true"}, "gpus");
   const std::string file =
       TextAt(rendering.Object("ConfigMap gpus-podgpu-config"), "data/config.yaml");

@@ -139,6 +139,11 @@ TEST_F(Reload, AYamlConfigurationIsReadAndAChangedOneApplied) {
     return !page.Has("DCGM_FI_DEV_GPU_TEMP") &&
            page.Value("podgpu_collection_interval_seconds", {R"(collection="fast")"}) == 0.1;
   })) << exporter_->Get("/");
+
+  WriteInPlace(path, "version: 2\n");
+  EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Has("DCGM_FI_DEV_GPU_TEMP") && !page.Has("podgpu_collection_interval_seconds");
+  })) << exporter_->Get("/");
 }
 
 }  // namespace

@@ -157,7 +157,9 @@ void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw,
   // A lost device answers with status 0 and plain blanks, or with "not watched".
   const bool is_dropped = raw.status == abi::DCGM_ST_NOT_WATCHED;
   const bool says_nothing = !value.present() && (is_dropped || value.absence() == Absence::kBlank);
-  if (says_nothing && watches.devices()[index].is_lost) {
+  // The engine repeats its last sample of a slow collection.
+  const bool is_repeated = watched.is_slow && value.present();
+  if ((says_nothing || is_repeated) && watches.devices()[index].is_lost) {
     value = Value::OfAbsence(Absence::kDeviceLost);
   } else if (is_dropped && (dropped_.empty() || dropped_.back() != index)) {
     dropped_.push_back(index);

@@ -44,6 +44,7 @@ struct Watchable {
 struct WatchedField : Watchable {
   uint16_t id = 0;
   std::chrono::microseconds period{};  // Time between two samples.
+  bool is_slow = false;                // Of a collection that is sampled more rarely than others.
   std::optional<FieldRow> row;         // Its own.
   std::optional<FieldRow> base_row;
   const BaseUnit* base_unit = nullptr;  // Of `base_row`.

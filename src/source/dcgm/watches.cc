@@ -173,6 +173,7 @@ void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
     const auto old = std::ranges::find(fields_, unit->old_id, &WatchedField::id);
     WatchedField& watched = old != fields_.end() ? *old : Request(*FindField(unit->old_id), period);
     watched.period = std::min(watched.period, period);
+    watched.is_slow = watched.period > period_;
     watched.base_row = row;
     const bool in_percent = util_ratio_in_percent_ && field.id == field_ids::kGpuUtilRatio;
     watched.base_unit = in_percent ? &kUtilRatioInPercent : unit;
@@ -190,6 +191,7 @@ WatchedField& DcgmWatches::Request(const Field& field, std::chrono::microseconds
   WatchedField& watched = fields_.emplace_back();
   watched.id = field.id;
   watched.period = period;
+  watched.is_slow = period > period_;
   const abi::dcgm_field_meta_t* meta = library_.api.DcgmFieldGetById(field.id);
   const FieldLevel level = meta == nullptr ? FieldLevel::kConnectX : LevelOf(meta->entityLevel);
   if (meta == nullptr || level == FieldLevel::kConnectX || !Covers(level)) {

@@ -70,6 +70,23 @@ TEST(DcgmWatch, SamplesCollectionsAtTheirOwnIntervals) {
   EXPECT_EQ(node.dcgm.KeepOf(kXidId), 600);
 }
 
+// The engine repeats the last sample of a slow collection, also of a GPU that it has lost.
+TEST(DcgmWatch, ShowsNoSlowValueOfALostGpu) {
+  Node node(2);
+  node.source().SetCollections(std::make_shared<const FieldCollections>(
+      FieldCollections{{"slow", seconds(600), {kPowerId, kXidId}}}));
+  const auto grid = node.Start({kTemperatureId, kPowerId, kXidId});
+  for (const uint32_t gpu : {0U, 1U}) {
+    node.dcgm.SetDouble(DCGM_FE_GPU, gpu, kPowerId, 300);
+    node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperatureId, 41);
+  }
+  node.dcgm.gpus[1].status = abi::DcgmEntityStatusLost;
+  ASSERT_TRUE(node.source().Discover({}).ok());
+  ASSERT_TRUE(node.source().Read(*grid).ok());
+  EXPECT_EQ(Cell(*grid, kPowerId, 0).real(), 300);
+  EXPECT_EQ(Cell(*grid, kPowerId, 1).absence(), Absence::kDeviceLost);
+}
+
 // The engine of this node does not know the new field, so it samples the old one for both.
 TEST(DcgmWatch, SamplesAFieldForTwoCollectionsAtTheShorterInterval) {
   constexpr uint16_t kNewField = 1639;

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "abi/nvml_readings.h"
-#include "fields/field_ids.h"
-#include "source/decode.h"
 #include "source/nvml/error.h"
 
 namespace podgpu {
@@ -16,9 +14,6 @@ namespace {
 
 using abi::nvmlReturn_t;
 using std::chrono::milliseconds;
-
-constexpr std::chrono::seconds kSlowEvery{10};
-constexpr int64_t kAnything = std::numeric_limits<int64_t>::max();
 
 // Codes after which no further call about the device is useful.
 bool IsEndOfReading(nvmlReturn_t code) {
@@ -30,20 +25,6 @@ bool IsEndOfReading(nvmlReturn_t code) {
 constexpr auto kUnanswered = static_cast<nvmlReturn_t>(0x7fff'ffff);
 
 bool IsUnanswered(const abi::nvmlFieldValue_t& value) { return value.nvmlReturn == kUnanswered; }
-
-// Greater numbers are garbage; DCGM drops such temperatures too.
-int64_t HighestOf(const Field& field) {
-  if (field.id == field_ids::kFanSpeed) {  // Percent of the rated speed; a fan may exceed it.
-    return 1000;
-  }
-  if (field.unit == "percent") {
-    return 100;
-  }
-  if (field.unit == "C") {
-    return 200;
-  }
-  return field.unit == "MHz" || field.unit == "W" ? 1'000'000 : kAnything;
-}
 
 // Returns whether an instance has its own value; else it has its GPU's.
 bool IsOfInstance(const NvmlRecipe& recipe) {
@@ -71,69 +52,7 @@ Value OfReal(const NvmlPlan::Column& column, double real, uint32_t age_ms) {
              : Value::OfDouble(real, age_ms);
 }
 
-void AddRequests(const NvmlRecipe& recipe, NvmlPlan& plan) {
-  constexpr uint32_t kSentData = 138;
-  constexpr uint32_t kReceivedData = 139;
-  const size_t column = plan.columns.size();
-  if (recipe.call != NvmlCall::kLinkRate) {
-    plan.requests.push_back({recipe.argument, 0, column});
-    return;
-  }
-  const uint32_t link = recipe.argument & 0xffU;
-  const uint32_t scope = link == kAllLinks ? abi::NVML_ALL_LINKS : link;
-  if ((recipe.argument & kSent) != 0) {
-    plan.requests.push_back({kSentData, scope, column});
-  }
-  if ((recipe.argument & kReceived) != 0) {
-    plan.requests.push_back({kReceivedData, scope, column});
-  }
-}
-
-// Returns the index of the pace of a value that is wanted every `interval`; adds it if it is new.
-size_t PaceOf(milliseconds interval, const NvmlRecipe& recipe, std::vector<milliseconds>& paces) {
-  const milliseconds pace =
-      recipe.is_slow ? std::max<milliseconds>(interval, kSlowEvery) : interval;
-  const auto found = std::ranges::find(paces, pace);
-  const auto index = static_cast<size_t>(found - paces.begin());
-  if (found == paces.end()) {
-    paces.push_back(pace);
-  }
-  return index;
-}
-
 }  // namespace
-
-NvmlPlan MakeNvmlPlan(const std::vector<const Field*>& fields, const FieldCollections& collections,
-                      milliseconds period) {
-  NvmlPlan plan;
-  plan.reading_period = ShortestInterval(collections, period);
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const std::optional<NvmlRecipe> recipe = NvmlRecipeOf(*fields[i]);
-    if (!recipe) {
-      continue;
-    }
-    // The limits are those of the number that NVML gives.
-    const Field& given = recipe->unit != nullptr ? *FindField(recipe->unit->old_id) : *fields[i];
-    NvmlPlan::Column column{.row = {static_cast<uint16_t>(i)},
-                            .recipe = *recipe,
-                            .lowest = DecoderFor(given, 0).lowest,
-                            .highest = HighestOf(given)};
-    if (NeedsGpm(*recipe)) {
-      column.first = plan.metrics.size();
-      plan.metrics.push_back(recipe->argument);
-    } else if (recipe->call == NvmlCall::kFieldValue ||
-               recipe->call == NvmlCall::kFieldMilliwatts || recipe->call == NvmlCall::kLinkRate) {
-      column.first = plan.requests.size();
-      AddRequests(*recipe, plan);
-    }
-    if (!collections.empty()) {
-      const milliseconds own = IntervalOf(collections, fields[i]->id);
-      column.pace = PaceOf(own.count() > 0 ? own : period, *recipe, plan.paces);
-    }
-    plan.columns.push_back(column);
-  }
-  return plan;
-}
 
 NvmlDevice::NvmlDevice(std::shared_ptr<const abi::NvmlLibrary> library,
                        std::shared_ptr<NvmlSamples> samples, NvmlAddress address)
@@ -151,7 +70,7 @@ NvmlDevice::NvmlDevice(std::shared_ptr<const abi::NvmlLibrary> library,
 nvmlReturn_t NvmlDevice::Read(const std::shared_ptr<const NvmlPlan>& plan,
                               const ReadOptions& options) {
   Prepare(plan);
-  FindDue(options.now);
+  FindDue(options);
   if (const nvmlReturn_t code = ReadDue(options); code != abi::NVML_SUCCESS) {
     pace_read_at_.assign(plan->paces.size(), std::nullopt);
     return code;
@@ -223,16 +142,16 @@ void NvmlDevice::Prepare(const std::shared_ptr<const NvmlPlan>& plan) {
 
 // A pace is due when less than half of the time between two readings is left: readings come a
 // little early or late.
-void NvmlDevice::FindDue(Instant now) {
-  now_ = now;
-  reads_all_ = !all_read_at_ || now - *all_read_at_ >= kSlowEvery;
+void NvmlDevice::FindDue(const ReadOptions& options) {
+  now_ = options.now;
+  reads_all_ = !all_read_at_ || now_ - *all_read_at_ >= kSlowEvery;
   for (size_t pace = 0; pace < pace_read_at_.size(); ++pace) {
     const std::optional<Instant>& last = pace_read_at_[pace];
-    pace_is_due_[pace] = !last || now - *last + plan_->reading_period / 2 >= plan_->paces[pace];
+    pace_is_due_[pace] = !last || now_ - *last + plan_->reading_period / 2 >= plan_->paces[pace];
   }
   samples_are_due_ = false;
   for (size_t i = 0; i < due_.size(); ++i) {
-    due_[i] = plan_->paces.empty() ? IsDue(i) : IsDueByPace(i);
+    due_[i] = plan_->paces.empty() ? IsDue(i) : IsDueByPace(i, options);
     samples_are_due_ = samples_are_due_ || (due_[i] && NeedsGpm(plan_->columns[i].recipe));
   }
 }
@@ -246,16 +165,35 @@ bool NvmlDevice::IsDue(size_t column) const {
   return reads_all_ || never_read || !is_rare || NeedsGpm(recipe);
 }
 
-bool NvmlDevice::IsDueByPace(size_t column) const {
+bool NvmlDevice::IsDueByPace(size_t column, const ReadOptions& options) const {
   const Value& last = cells_[column];
   const NvmlPlan::Column& planned = plan_->columns[column];
-  if (!last.present() && last.absence() == Absence::kNotSupported) {
-    return reads_all_;
+  if (NeedsGpm(planned.recipe)) {  // A pause counts at once.
+    return pace_is_due_[planned.pace] || !options.profiles || AwaitsSecondSample(column);
   }
-  // A profiling value needs two samples; the first value must not wait for a second interval.
-  const bool has_no_value_yet =
-      !last.present() && (last.absence() == Absence::kNotRead || NeedsGpm(planned.recipe));
-  return has_no_value_yet || pace_is_due_[planned.pace];
+  if (!last.present() && last.absence() == Absence::kNotRead) {
+    return true;
+  }
+  const bool is_unsupported = !last.present() && last.absence() == Absence::kNotSupported;
+  if (is_unsupported && now_ - read_at_[column] + plan_->reading_period / 2 < kSlowEvery) {
+    return false;
+  }
+  return pace_is_due_[planned.pace] || AwaitsSecondSample(column);
+}
+
+// Profiling values and rates need two samples; the first value must not wait for a second interval.
+bool NvmlDevice::AwaitsSecondSample(size_t column) const {
+  const NvmlRecipe& recipe = plan_->columns[column].recipe;
+  const auto awaits = [](const Value& value) {
+    return !value.present() && value.absence() != Absence::kNotSupported;
+  };
+  if (NeedsGpm(recipe)) {
+    return awaits(cells_[column]) || std::ranges::any_of(instances_, [&](const Instance& instance) {
+             return awaits(instance.cells[column]);
+           });
+  }
+  return recipe.call == NvmlCall::kLinkRate && cells_[column].present() &&
+         !counted_[column].has_rate;
 }
 
 Value NvmlDevice::Aged(size_t column, const Value& value) const {
@@ -365,6 +303,7 @@ NvmlRaw NvmlDevice::AskLinkRate(size_t column) {
     return raw;
   }
   const Counted before = std::exchange(counted_[column], Counted{raw.number, raw.stamp_us});
+  counted_[column].has_rate = before.stamp_us != 0;
   const int64_t elapsed_us = raw.stamp_us - before.stamp_us;
   const bool has_rate = before.stamp_us != 0 && elapsed_us > 0 && raw.number >= before.number;
   raw.number = has_rate ? static_cast<int64_t>(static_cast<double>(raw.number - before.number) *

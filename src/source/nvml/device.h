@@ -18,44 +18,14 @@
 
 #include "abi/load.h"
 #include "base/clock.h"
-#include "fields/field_collections.h"
 #include "sample/grid.h"
 #include "sample/value.h"
 #include "source/nvml/call.h"
-#include "source/nvml/catalogue.h"
 #include "source/nvml/gpm.h"
+#include "source/nvml/plan.h"
 #include "source/nvml/task.h"
 
 namespace podgpu {
-
-// The values to read from every device; immutable.
-struct NvmlPlan {
-  struct Column {
-    FieldRow row;  // Row in the grid.
-    NvmlRecipe recipe;
-    int64_t lowest = 0;  // The range of the quantity.
-    int64_t highest = 0;
-    size_t first = 0;  // Index of its first request, or of its GPM metric.
-    size_t pace = 0;   // Index of its pace.
-  };
-  struct Request {
-    uint32_t field_id = 0;
-    uint32_t scope = 0;
-    size_t column = 0;  // Index of the column that needs it.
-  };
-  std::vector<Column> columns;
-  std::vector<Request> requests;  // Field values, read by one call.
-  std::vector<uint32_t> metrics;  // GPM's ids.
-  // With collections: the times between two readings of a column, and of the device.  Otherwise
-  // there are no paces.
-  std::vector<std::chrono::milliseconds> paces;
-  std::chrono::milliseconds reading_period{0};
-};
-
-// Makes the plan for those of `fields` that NVML can give; `fields` are the rows of the grid.
-// Fields outside `collections` are read every `period`.
-NvmlPlan MakeNvmlPlan(const std::vector<const Field*>& fields, const FieldCollections& collections,
-                      std::chrono::milliseconds period);
 
 // A GPU instance, with the handle of its first compute instance.
 struct NvmlInstanceHandle {
@@ -106,14 +76,16 @@ class NvmlDevice {
   struct Counted {
     int64_t number = 0;
     int64_t stamp_us = 0;
+    bool has_rate = false;  // There was an earlier sample.
   };
 
   void Prepare(const std::shared_ptr<const NvmlPlan>& plan);
   abi::nvmlReturn_t ReadDue(const ReadOptions& options);
   // Decides which columns this reading reads.
-  void FindDue(Instant now);
+  void FindDue(const ReadOptions& options);
   bool IsDue(size_t column) const;
-  bool IsDueByPace(size_t column) const;
+  bool IsDueByPace(size_t column, const ReadOptions& options) const;
+  bool AwaitsSecondSample(size_t column) const;
   // Returns the value of a column, with the age that it has at this reading.
   Value Aged(size_t column, const Value& value) const;
   void AskForValues();

@@ -67,7 +67,7 @@ void NvmlHistory::SampleClocks(const Grid& grid, FieldRow reasons, std::vector<N
   for (size_t gpu = 0; gpu < slots.size(); ++gpu) {
     const Value value = grid.at(reasons, ColumnOfGpu(grid.topology(), gpu));
     slots[gpu].tells_clocks = value.present();
-    if (value.present()) {
+    if (value.present() && value.age_ms() == 0) {  // Else a sample that was counted before.
       counts_.AddClocks(gpu, value.int64(), ToMicroseconds(grid.read_at_wall));
     }
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/manual_clock.h"
+#include "fields/field_ids.h"
 #include "source/nvml/source.h"
 #include "source/testing/fake_nvml_table.h"
 
@@ -41,6 +42,7 @@ class NvmlPacesTest : public ::testing::Test {
   void ReadAfter(Duration step) {
     clock_.Advance(step);
     grid_ = std::make_unique<Grid>(topology_, fields_);
+    grid_->findings.asked.clock_window = clock_window_;
     nvml_.ForgetCalls();
     ASSERT_TRUE(source_->Read(*grid_).ok());
   }
@@ -55,6 +57,7 @@ class NvmlPacesTest : public ::testing::Test {
   std::vector<const Field*> fields_;
   std::shared_ptr<const Topology> topology_;
   std::unique_ptr<Grid> grid_;
+  std::chrono::milliseconds clock_window_{0};
 };
 
 TEST_F(NvmlPacesTest, ReadsEachValueWhenItIsDueAndTellsItsAge) {
@@ -111,9 +114,86 @@ TEST_F(NvmlPacesTest, TakesOtherCollectionsAtTheNextWatch) {
   ReadAfter(seconds(0));
   ReadAfter(seconds(10));
   EXPECT_EQ(AgeOf(kPowerField), 10);
+  Start({{"slow", seconds(60), {kPowerField}}});
+  ReadAfter(seconds(0));
+  EXPECT_EQ(AgeOf(kPowerField), 10) << "the same ones";
   Start({});
   ReadAfter(seconds(0));
   EXPECT_EQ(AgeOf(kPowerField), 0);
+}
+
+TEST_F(NvmlPacesTest, APauseOfProfilingCountsAtOnce) {
+  Start({{"slow", seconds(600), {kActiveField}}});
+  ReadAfter(seconds(0));
+  ReadAfter(seconds(10));
+  EXPECT_EQ(AgeOf(kActiveField), 0);
+  source_->SetProfiling(false);
+  Start({{"slow", seconds(600), {kActiveField}}});
+  ReadAfter(seconds(10));
+  EXPECT_EQ(grid_->at(*grid_->RowOf(kActiveField), EntityId{0}).absence(), Absence::kPaused);
+  EXPECT_GT(nvml_.CountOf("nvmlGpmSampleFree"), 0);
+  source_->SetProfiling(true);
+  Start({{"slow", seconds(600), {kActiveField}}});
+  ReadAfter(seconds(10));
+  ReadAfter(seconds(10));
+  EXPECT_EQ(AgeOf(kActiveField), 0) << "two samples after the pause";
+}
+
+// A value that is shown again is not another sample.
+TEST_F(NvmlPacesTest, CountsEachSampleOfTheClockReasonsOnce) {
+  constexpr uint16_t kReasonsField = field_ids::kClockReasons;
+  fields_.insert(fields_.begin(), FindField(kReasonsField));
+  nvml_.numbers["nvmlDeviceGetCurrentClocksEventReasons"] = 4;
+  Start({{"slow", seconds(60), {kReasonsField}}});
+  clock_window_ = seconds(300);
+  for (int second = 0; second <= 120; second += 10) {
+    ReadAfter(seconds(second == 0 ? 0 : 10));
+    ASSERT_EQ(grid_->findings.gpus.size(), 1U);
+    EXPECT_EQ(grid_->findings.gpus[0].clock_samples, static_cast<uint64_t>(1 + second / 60));
+    EXPECT_TRUE(grid_->findings.gpus[0].clocks_known);
+  }
+}
+
+TEST_F(NvmlPacesTest, AsksForWhatTheBoardLacksAtItsInterval) {
+  Start({{"slow", seconds(60), {kPowerField}}});
+  nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_NOT_SUPPORTED},
+                  {"nvmlDeviceGetTemperatureV", abi::NVML_ERROR_NOT_SUPPORTED}});
+  int powers = 0;
+  for (int second = 0; second <= 120; second += 10) {
+    ReadAfter(seconds(second == 0 ? 0 : 10));
+    powers += nvml_.CountOf("nvmlDeviceGetPowerUsage");
+  }
+  EXPECT_EQ(powers, 3);
+}
+
+// The rate at the first reading is 0, which must not stay for an interval.
+TEST_F(NvmlPacesTest, ReadsTheRateOfALinkTwiceInTheBeginning) {
+  constexpr uint16_t kLinkRateField = 449;
+  fields_.push_back(FindField(kLinkRateField));
+  std::ranges::sort(fields_, {}, &Field::id);
+  int64_t sent = 0;
+  nvml_.measure = [&](const std::string&, size_t) { return sent += 1'000'000; };
+  Start({{"slow", seconds(60), {kLinkRateField}}});
+  ReadAfter(seconds(0));
+  EXPECT_EQ(grid_->at(*grid_->RowOf(kLinkRateField), EntityId{0}).number(), 0);
+  ReadAfter(seconds(10));
+  EXPECT_GT(grid_->at(*grid_->RowOf(kLinkRateField), EntityId{0}).number(), 0);
+  ReadAfter(seconds(10));
+  EXPECT_EQ(AgeOf(kLinkRateField), 10);
+}
+
+// The GPU in MIG mode has no profiling values itself.
+TEST_F(NvmlPacesTest, ReadsInstancesAtTheirInterval) {
+  nvml_.gpus[0].mig_enabled = true;
+  nvml_.gpus[0].mig_devices = {{true, 3, 0, "MIG-x", "3g.40gb"}};
+  Start({{"slow", seconds(60), {kActiveField}}});
+  for (int second = 0; second <= 70; second += 10) {
+    ReadAfter(seconds(second == 0 ? 0 : 10));
+    const Value& value = grid_->at(*grid_->RowOf(kActiveField), EntityId{1});
+    EXPECT_EQ(value.present() ? value.age_ms() / 1e3 : -1,
+              second == 0 ? -1 : (second < 60 ? second - 10 : second - 60))
+        << second;
+  }
 }
 
 }  // namespace

@@ -288,8 +288,7 @@ StatusOr<WatchResult> NvmlSource::Watch(const Topology& topology,
     fields_ = fields;
     planned_collections_ = collections_;
     plan_ = std::make_shared<const NvmlPlan>(
-        MakeNvmlPlan(fields, collections_ == nullptr ? FieldCollections() : *collections_,
-                     std::chrono::ceil<std::chrono::milliseconds>(period)));
+        MakeNvmlPlan(fields, collections_, std::chrono::ceil<std::chrono::milliseconds>(period)));
     column_of_row_.assign(fields.size(), std::nullopt);
     for (size_t i = 0; i < plan_->columns.size(); ++i) {
       column_of_row_[plan_->columns[i].row.index] = i;

@@ -51,7 +51,7 @@ class NvmlSource final : public Source {
   void Release() override { Close(); }
   void SetProfiling(bool is_on) override { profiles_ = is_on; }
   void SetCollections(std::shared_ptr<const FieldCollections> collections) override {
-    collections_ = std::move(collections);
+    collections_ = collections == nullptr ? FieldCollections() : *collections;
   }
   std::string ReleaseReason() const override;
   std::string Describe() const override;
@@ -113,9 +113,9 @@ class NvmlSource final : public Source {
   std::shared_ptr<NvmlTask> events_hung_;  // Hangs in a call that is about no device.
   NvmlHistory history_;
 
-  std::shared_ptr<const FieldCollections> collections_;
-  std::shared_ptr<const FieldCollections> planned_collections_;  // Those of plan_.
-  std::vector<const Field*> fields_;                             // Argument of the last Watch.
+  FieldCollections collections_;
+  FieldCollections planned_collections_;  // Those of plan_.
+  std::vector<const Field*> fields_;      // Argument of the last Watch.
   std::shared_ptr<const NvmlPlan> plan_;
   std::shared_ptr<const LackedFields> lacked_;  // Those of fields_ that NVML lacks; null: none.
   std::vector<std::optional<size_t>>

@@ -264,6 +264,15 @@ tolerations:
 {{- end }}
 {{- end -}}
 
+{{/* The interval of all fields in config.data. podgpu takes everything else of a changed file without a restart. */}}
+{{- define "podgpu.configInterval" -}}
+{{- $document := .Values.config.data | fromYaml -}}
+{{- with $document.collection }}{{ .interval }}{{ end -}}
+{{- range $document.collections -}}
+{{- if eq (dig "metrics" "include" list . | toJson) "[\"*\"]" }}{{ .every }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "podgpu.configName" -}}
 {{- .Values.config.name | default (include "podgpu.named" (list . "-config")) -}}
 {{- end -}}
