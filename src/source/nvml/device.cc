@@ -174,7 +174,9 @@ bool NvmlDevice::IsDueByPace(size_t column, const ReadOptions& options) const {
   if (!last.present() && last.absence() == Absence::kNotRead) {
     return true;
   }
-  const bool is_unsupported = !last.present() && last.absence() == Absence::kNotSupported;
+  const bool is_asked_for_instances = IsOfInstance(planned.recipe) && !instances_.empty();
+  const bool is_unsupported =
+      !last.present() && last.absence() == Absence::kNotSupported && !is_asked_for_instances;
   if (is_unsupported && now_ - read_at_[column] + plan_->reading_period / 2 < kSlowEvery) {
     return false;
   }
@@ -379,7 +381,7 @@ void NvmlDevice::ReadInstance(size_t index, const ReadOptions& options) {
     const NvmlPlan::Column& column = plan_->columns[i];
     if (!IsOfInstance(column.recipe)) {
       instance.cells[i] = cells_[i];
-    } else if (!due_[i]) {
+    } else if (!due_[i] && !plan_->paces.empty()) {
       continue;
     } else if (NeedsGpm(column.recipe)) {
       instance.cells[i] = OfMetric(column, instance.gpm, options);

@@ -182,7 +182,7 @@ TEST_F(NvmlPacesTest, ReadsTheRateOfALinkTwiceInTheBeginning) {
   EXPECT_EQ(AgeOf(kLinkRateField), 10);
 }
 
-// The GPU in MIG mode has no profiling values itself.
+// What the GPU in MIG mode does not have, its instances may have.
 TEST_F(NvmlPacesTest, ReadsInstancesAtTheirInterval) {
   nvml_.gpus[0].mig_enabled = true;
   nvml_.gpus[0].mig_devices = {{true, 3, 0, "MIG-x", "3g.40gb"}};
@@ -193,6 +193,31 @@ TEST_F(NvmlPacesTest, ReadsInstancesAtTheirInterval) {
     EXPECT_EQ(value.present() ? value.age_ms() / 1e3 : -1,
               second == 0 ? -1 : (second < 60 ? second - 10 : second - 60))
         << second;
+  }
+}
+
+TEST_F(NvmlPacesTest, ReadsTheMemoryOfInstancesWhereTheGpuHasNone) {
+  constexpr uint16_t kUsedField = 252;
+  nvml_.gpus[0].mig_enabled = true;
+  nvml_.gpus[0].mig_devices = {{true, 3, 0, "MIG-x", "3g.40gb"}};
+  FakeFault refused;
+  refused.code = abi::NVML_ERROR_NOT_SUPPORTED;
+  nvml_.Inject("nvmlDeviceGetMemoryInfo_v2", refused, 0);
+  int64_t used = 0;
+  nvml_.measure = [&](const std::string& symbol, size_t) {
+    return symbol == "nvmlDeviceGetMemoryInfo_v2" ? ++used : 1;
+  };
+  fields_ = {FindField(kUsedField)};
+  for (const FieldCollections& collections :
+       {FieldCollections(), FieldCollections{{"fast", seconds(5), {kUsedField}}}}) {
+    Start(collections);
+    for (int i = 0; i < 4; ++i) {
+      const int64_t before = used;
+      ReadAfter(seconds(5));
+      EXPECT_EQ(used, before + 1) << i;
+      EXPECT_EQ(grid_->at(FieldRow{0}, EntityId{0}).absence(), Absence::kNotSupported);
+      EXPECT_TRUE(grid_->at(FieldRow{0}, EntityId{1}).present());
+    }
   }
 }
 
