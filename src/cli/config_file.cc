@@ -39,7 +39,7 @@ void SetBool(Draft& draft, const char* variable, const YamlEntry& entry) {
 }
 
 std::string WholeNumber(const YamlEntry& entry, int64_t least, int64_t example) {
-  const std::string text = entry.Text();
+  std::string text = entry.Text();
   const std::optional<int64_t> number = ParseGoInt(text);
   if (!number || *number < least || *number > std::numeric_limits<int32_t>::max()) {
     entry.Refuse(absl::StrFormat("%s is no whole number from %d on. Write %d, for example",
@@ -49,7 +49,7 @@ std::string WholeNumber(const YamlEntry& entry, int64_t least, int64_t example) 
 }
 
 std::string Age(const YamlEntry& entry) {
-  const std::string text(Trim(entry.Text()));
+  std::string text(Trim(entry.Text()));
   const std::optional<nanoseconds> age = ParseGoDuration(text);
   if (!age || *age < nanoseconds(0)) {
     entry.Refuse(
@@ -231,7 +231,7 @@ constexpr Key kSourcesKeys2[] = {{"dcgm", [](const YamlEntry& entry, Draft& draf
 struct CollectionDraft {
   Draft& draft;
   WantedCollection made;
-  std::optional<YamlEntry> interval, patterns;
+  std::optional<YamlEntry> interval;
 };
 using CollectionKey = YamlKey<CollectionDraft>;
 
@@ -254,7 +254,6 @@ void ReadInterval(const YamlEntry& entry, CollectionDraft& one) {
   }
 }
 void ReadPatterns(const YamlEntry& entry, CollectionDraft& one) {
-  one.patterns.emplace(entry);
   for (const YamlEntry& item : entry.List()) {
     one.made.patterns.emplace_back(Trim(item.Text()));
     if (one.made.patterns.back().empty()) {
@@ -304,7 +303,7 @@ constexpr CollectionWords kGroupWords = {kGroupKeys, "interval", "fields"};
 constexpr CollectionWords kCollectionWords = {kCollectionKeys, "every", "metrics.include"};
 
 CollectionDraft ReadCollection(const YamlEntry& item, const CollectionWords& words, Draft& draft) {
-  CollectionDraft one{draft, {}, std::nullopt, std::nullopt};
+  CollectionDraft one{draft, {}, std::nullopt};
   ReadYamlKeys<CollectionDraft>(item, words.keys, one);
   const auto require = [&](bool has, std::string_view key) {
     if (!has) {

@@ -136,14 +136,14 @@ Section CollectionsSection(PageState& state) {
   };
   const auto shown = std::make_shared<Shown>();
   const auto newest = [&state, shown]() -> const FieldCollections& {
-    static const FieldCollections kNone;
+    static const FieldCollections none;
     const std::shared_ptr<const FieldCollections> now =
         state.facts.grid == nullptr ? nullptr : state.facts.grid->collections();
     if (shown->collections != now) {
       shown->collections = now;
       ++shown->generation;
     }
-    return shown->collections == nullptr ? kNone : *shown->collections;
+    return shown->collections == nullptr ? none : *shown->collections;
   };
   return {.name = "collections",
           .needs_grid = true,
