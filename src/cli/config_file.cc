@@ -407,7 +407,7 @@ std::string VersionOf(const YamlEntry& top) {
 }  // namespace
 
 StatusOr<ConfigFile> ParseConfigFile(std::string_view text, const std::string& path) {
-  YamlReading reading(path);
+  YamlReading reading(path, true);
   const YamlNode tree = reading.Parse(text);
   const YamlEntry top{reading, tree, ""};
   Draft draft;

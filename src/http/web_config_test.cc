@@ -156,6 +156,16 @@ TEST(WebConfig, IsRefusedWithFileLineKeyAndRemedy) {
   }
 }
 
+// Without it the list would be empty, and every certificate of the CA would do.
+TEST(WebConfig, AnEmptyNameOfAClientStaysInItsList) {
+  const StatusOr<WebConfig> config = ParseWebConfig(
+      "tls_server_config:\n  cert: c\n  key: k\n  client_ca: a\n"
+      "  client_auth_type: RequireAndVerifyClientCert\n  client_allowed_sans: [null]\n",
+      "w.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->tls->client_allowed_sans, std::vector<std::string>{""});
+}
+
 TEST(WebConfig, NeverQuotesAHash) {
   const StatusOr<WebConfig> plain =
       ParseWebConfig("basic_auth_users:\n  \"a\\nb\": hunter2", "w.yaml");

@@ -69,7 +69,7 @@ std::vector<YamlEntry> YamlEntry::List() const {
   if (value.kind == YamlNode::Kind::kList) {
     entries.reserve(value.items.size());
     for (const YamlNode& item : value.items) {
-      if (item.kind != YamlNode::Kind::kNull) {
+      if (!reading.LeavesOut(item)) {
         entries.push_back({reading, item, key});
       }
     }

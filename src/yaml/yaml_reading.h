@@ -2,9 +2,9 @@
 // is one line with file, line, key and remedy.
 //
 // A reading remembers its first mistake and continues, so no reader of a key needs an early return;
-// the caller looks at status() at the end.  Keys are case sensitive and may not be repeated; a key
-// without a value is as if it were not there.  The web configuration and dcgm-exporter's YAML
-// configuration are read with it.  Entries borrow the reading and the tree; any one thread.
+// the caller looks at status() at the end.  Keys are case sensitive and may not be repeated.  The
+// web configuration and dcgm-exporter's YAML configuration are read with it.  Entries borrow the
+// reading and the tree; any one thread.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,10 @@ namespace podgpu {
 
 class YamlReading {
  public:
-  explicit YamlReading(std::string path) : path_(std::move(path)) {}
+  // `leaves_out_null`: a key or an item without a value is as if it were not there; else it has the
+  // empty text, which few keys accept.
+  explicit YamlReading(std::string path, bool leaves_out_null = false)
+      : path_(std::move(path)), leaves_out_null_(leaves_out_null) {}
 
   // Parses `text`; what is no YAML is a mistake.
   YamlNode Parse(std::string_view text);
@@ -30,11 +33,16 @@ class YamlReading {
   void Refuse(int line, std::string_view key, std::string_view what);
   const Status& status() const { return status_; }
 
+  bool LeavesOut(const YamlNode& value) const {
+    return leaves_out_null_ && value.kind == YamlNode::Kind::kNull;
+  }
+
   // Returns `file` relative to the folder of the configuration.
   std::string Resolve(const std::string& file) const;
 
  private:
-  std::string path_;
+  const std::string path_;
+  const bool leaves_out_null_;
   Status status_;
 };
 
@@ -49,7 +57,7 @@ struct YamlEntry {
   // Return the value; after a mistake an empty or false one.
   std::string Text() const;
   bool Bool() const;
-  // The items of a list, with the key of the list; without those that have no value.
+  // The items of a list, with the key of the list.
   std::vector<YamlEntry> List() const;
   // The entries of a map, each with its own name as `key`.
   std::vector<YamlEntry> Map() const;
@@ -92,7 +100,7 @@ void ReadYamlKeys(const YamlEntry& section, std::span<const YamlKey<Target>> tab
       section.RefuseKey(entry, YamlEntry::NamesOf(table));
       continue;
     }
-    if (entry.value.kind == YamlNode::Kind::kNull) {
+    if (entry.reading.LeavesOut(entry.value)) {
       continue;
     }
     const std::string path = section.key.empty() ? entry.key : section.key + "." + entry.key;
