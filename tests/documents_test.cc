@@ -61,9 +61,9 @@ std::set<std::string> WordsAfter(std::string_view text, std::string_view mark) {
 std::string OwnLines(std::string_view text) {
   std::string own;
   for (std::string_view line : Split(text, '\n')) {
-    constexpr std::array<std::string_view, 9> kOthers = {
+    constexpr std::array<std::string_view, 10> kOthers = {
         "cmake --",   "podgpu-sim", "--benchmark", "podgpu_tidy", ".ci/run",
-        "nvidia-smi", "helm ",      "--set ",      "./dev check"};
+        "nvidia-smi", "helm ",      "--set ",      "./dev check", "docker run"};
     if (std::none_of(kOthers.begin(), kOthers.end(), [line](std::string_view other) {
           return line.find(other) != std::string_view::npos;
         })) {

@@ -163,7 +163,8 @@ std::string DcgmSection() {
       "releases](compatibility.md#which-release)).\n"
       "Labels: `gpu` `UUID` `pci_bus_id` `device` `modelName`, `GPU_I_PROFILE` "
       "and `GPU_I_ID` on MIG instances,\n`Hostname`, then label fields by name, then `container` "
-      "`namespace` `pod` when `-k` is on and exactly one\ncontainer holds the device. A second "
+      "`namespace` `pod` when `-k` is on and exactly one\ncontainer holds the device; without `-k` "
+      "`container` alone with `--container-labels`, a row per container. A second "
       "line of one name adds nothing; two names of one field give rows under each.\n"
       "`--kubernetes-virtual-gpus` gives a row per container that holds the device, and per share "
       "with `vgpu`;\nfields 203 and 252 then have the row of the device, and with "
@@ -271,7 +272,7 @@ std::string FormulaSection() {
       "- Self: %d, one for the state of the source, and one for each kind of call, reason and "
       "result that has been; two\n  of the %d only with a directory of batch jobs, one with TLS, "
       "two with dumps, eight with pods or ResourceSlices from\n  the API server, two with "
-      "`--kubelet-pods-url`.\n\n"
+      "`--kubelet-pods-url`, three with `--container-labels`.\n\n"
       "A value that is not there is a series less: the driver's support decides, and "
       "`podgpu_absent_samples` counts.\n",
       SlotSeriesOf(SlotView::kCore), native.whole_gpu, native.partitioned_gpu, native.instance,

@@ -84,7 +84,11 @@ struct Owners {
   std::vector<std::vector<Owner>> by_entity;  // One entry per Topology::entities.
   // Jobs of a batch system; empty without one.
   std::vector<std::vector<std::string>> jobs_by_entity;
+  // Names of containers of a runtime outside Kubernetes; empty without one.
+  std::vector<std::vector<std::string>> containers_by_entity = {};
   std::vector<UnmatchedDevice> unmatched;  // Sorted.
+  // One sentence per device of those containers that matches no entity.
+  std::vector<std::string> unmatched_of_containers = {};
   // Resources that are not known as GPUs, though a device id contains the UUID of one.  Sorted.
   std::vector<std::string> unnamed_resources;
   std::vector<DroppedLabels> dropped_labels;  // Sorted by pod.

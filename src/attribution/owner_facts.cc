@@ -95,6 +95,11 @@ Owners MakeOwners(const Topology& topology, const OwnerFacts& facts, const JoinO
   if (facts.jobs != nullptr) {
     owners.jobs_by_entity = JobsByEntity(topology, *facts.jobs);
   }
+  if (facts.containers != nullptr) {
+    ContainersByEntity matched = MatchContainers(topology, *facts.containers);
+    owners.containers_by_entity = std::move(matched.by_entity);
+    owners.unmatched_of_containers = std::move(matched.unmatched);
+  }
   return owners;
 }
 

@@ -12,6 +12,7 @@
 #include "attribution/hpc_jobs.h"
 #include "attribution/join.h"
 #include "attribution/owner.h"
+#include "attribution/runtime_containers.h"
 #include "kube/api_object.h"
 #include "kube/pod_resources.h"
 #include "topology/topology.h"
@@ -22,6 +23,8 @@ struct OwnerFacts {
   std::shared_ptr<const PodAllocations>
       pods;  // Null: the kubelet has not answered, or its answer is too old.
   std::shared_ptr<const HpcJobs> jobs;  // Null: no directory of jobs.
+  // Null: no container runtime, or its last list is too old.
+  std::shared_ptr<const RuntimeContainers> containers = nullptr;
   std::shared_ptr<const ApiObjects>
       api_pods;                              // Null: the API server is not asked or not available.
   std::shared_ptr<const ApiObjects> slices;  // ResourceSlices; null for the same reasons.

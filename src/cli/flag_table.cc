@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sys/un.h>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
@@ -433,6 +434,23 @@ Status SetConfigMap(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+// DOCKER_HOST has the form with a scheme.
+Status SetContainerSocket(NodeCommand& command, std::string_view value) {
+  constexpr std::string_view kScheme = "unix://";
+  if (value.starts_with(kScheme)) {
+    value.remove_prefix(kScheme.size());
+  }
+  constexpr size_t kLongestSocketPath = sizeof sockaddr_un().sun_path - 1;
+  if (!value.empty() && (!value.starts_with('/') || value.size() > kLongestSocketPath)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("must be the path of a Unix socket, such as /var/run/docker.sock, with at "
+                        "most %d bytes",
+                        kLongestSocketPath));
+  }
+  command.container_socket = std::string(value);
+  return absl::OkStatus();
+}
+
 // tidy: table
 constexpr Flag kPage[] = {
     {"collect-interval", "c", "DCGM_EXPORTER_INTERVAL", FlagKind::kMilliseconds, "30000",
@@ -470,6 +488,14 @@ constexpr Flag kPage[] = {
        command.exporter.job_directory = std::string(value);
        return absl::OkStatus();
      }},
+    {"container-labels", "", "DCGM_EXPORTER_CONTAINER_LABELS", FlagKind::kBool, "false",
+     "Outside Kubernetes: each row of a device is shown once per container that was given the "
+     "device, with container. Needs --container-runtime-socket.",
+     SetBool<&NodeCommand::container_labels>},
+    {"container-runtime-socket", "", "DCGM_CONTAINER_RUNTIME_SOCKET", FlagKind::kString, "",
+     "Socket of a container runtime with Docker's API, such as /var/run/docker.sock or "
+     "/run/podman/podman.sock, for --container-labels. Who can write to it controls the machine.",
+     SetContainerSocket},
     {"dcgm-exporter-version", "", "PODGPU_DCGM_EXPORTER_VERSION", FlagKind::kString, "4.8.2",
      "The release of dcgm-exporter whose page podgpu writes: 4.8.2; 4.8.3 (label hostname, numbers "
      "in the shortest form, families and lines in the order of their names); 4.8.4; or 4.9, whose "

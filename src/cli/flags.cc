@@ -208,6 +208,37 @@ void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::stri
   }
 }
 
+// In Kubernetes the kubelet knows better.
+Status TakeContainerSocket(NodeCommand& command) {
+  if (!command.container_labels || command.exporter.kubernetes) {
+    return absl::OkStatus();
+  }
+  if (command.container_socket.empty()) {
+    return absl::InvalidArgumentError(
+        "--container-labels requires --container-runtime-socket (or "
+        "DCGM_CONTAINER_RUNTIME_SOCKET), for example /var/run/docker.sock. Add it or remove "
+        "--container-labels");
+  }
+  command.exporter.container_socket = command.container_socket;
+  return absl::OkStatus();
+}
+
+void AddContainerWarnings(const NodeCommand& command, std::vector<std::string>& warnings) {
+  if (!command.container_labels) {
+    if (!command.container_socket.empty()) {
+      warnings.emplace_back("--container-runtime-socket has no effect without --container-labels");
+    }
+  } else if (command.exporter.kubernetes) {
+    warnings.emplace_back(
+        "--container-labels has no effect with --kubernetes (-k): the kubelet names the "
+        "containers");
+  } else if (!command.source.rows_are_of_this_node) {
+    warnings.emplace_back(
+        "--container-labels gives the rows of the engine that --remote-hostengine-info names the "
+        "containers of this machine: right only if the engine runs here too, as in a container");
+  }
+}
+
 // A flag of its own wins over what the version of dcgm-exporter says.
 void TakeVersion(NodeCommand& command) {
   ViewOptions& view = command.exporter.view;
@@ -261,6 +292,7 @@ Status CompleteFlags(NodeCommand& command, const Environment& environment) {
   command.source.rows_are_of_this_node =
       command.exporter.kubernetes || OtherHostOf(command.source.address).empty();
   PODGPU_RETURN_IF_ERROR(TakeQuery(command));
+  PODGPU_RETURN_IF_ERROR(TakeContainerSocket(command));
   command.exporter.api_server = FindApiServer(environment);
   command.counters.server = FindClusterServer(environment);
   TakeCredentialsIfFound(command.service_account, command.exporter.api_server);
@@ -293,6 +325,7 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
     warnings.emplace_back("--enable-accounting has no effect without --process-metrics=on");
   }
   AddKubeletPodsWarnings(command, warnings);
+  AddContainerWarnings(command, warnings);
   AddControlWarning(command, warnings);
   AddVirtualGpuWarnings(command.exporter, warnings);
   return warnings;
@@ -300,7 +333,6 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
 
 std::vector<std::string> UnknownVariables(std::span<const std::string> names) {
   constexpr std::string_view kPrefix = "DCGM_EXPORTER_";
-  constexpr std::string_view kNotOffered[] = {"DCGM_EXPORTER_CONTAINER_LABELS"};
   std::vector<std::string_view> known;
   for (const Flag& flag : FlagTable()) {
     known.push_back(flag.variable);
@@ -309,13 +341,6 @@ std::vector<std::string> UnknownVariables(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (!name.starts_with(kPrefix) || IsOfAService(name) ||
         std::ranges::find(known, name) != known.end()) {
-      continue;
-    }
-    if (std::ranges::count(kNotOffered, name) > 0) {
-      lines.push_back(absl::StrFormat(
-          "the environment variable %s has no effect: podgpu does not offer this setting of "
-          "dcgm-exporter. Remove it",
-          Quoted(name)));
       continue;
     }
     const std::optional<std::string_view> nearest = Nearest(name, known);

@@ -51,6 +51,8 @@ struct NodeCommand {
   bool systemd_socket = false;
   std::optional<std::string> query_host;  // Host of gpu-manager's listener, if requested.
   std::optional<uint16_t> query_port;
+  bool container_labels = false;
+  std::string container_socket;             // Of the container runtime; empty: none.
   std::vector<std::string> label_patterns;  // Patterns of the pod labels to show.
   std::vector<std::string> ignored_pod_patterns;
   std::string service_account;  // Folder of token and certificate; empty: the default folder.

@@ -16,11 +16,6 @@ TEST(UnknownVariables, AreNamedWithTheNearestOne) {
             std::vector<std::string>{
                 "the environment variable \"DCGM_EXPORTER_LISTENS\" is unknown and has no effect; "
                 "nearest is DCGM_EXPORTER_LISTEN. Correct it or remove it"});
-  EXPECT_EQ(
-      UnknownVariables(std::vector<std::string>{"DCGM_EXPORTER_CONTAINER_LABELS"}),
-      std::vector<std::string>{
-          "the environment variable \"DCGM_EXPORTER_CONTAINER_LABELS\" has no effect: podgpu does "
-          "not offer this setting of dcgm-exporter. Remove it"});
 }
 
 }  // namespace

@@ -85,6 +85,20 @@ std::unique_ptr<JobRefresher> JobRefresherOf(const ExporterOptions& options, con
       tick);
 }
 
+// Has that period too.
+std::unique_ptr<ContainerRefresher> ContainerRefresherOf(const ExporterOptions& options,
+                                                         const Files* files, Clock& clock,
+                                                         Wakeup& tick) {
+  if (options.container_socket.empty()) {
+    return nullptr;
+  }
+  PODGPU_CHECK(files != nullptr);
+  return std::make_unique<ContainerRefresher>(
+      *files,
+      ContainerRefresherOptions{options.container_socket, RefresherOptionsOf(options).period},
+      clock, tick);
+}
+
 // Returns null unless processes are enabled.
 std::unique_ptr<ProcessRefresher> ProcessRefresherOf(const ExporterOptions& options,
                                                      const ProcessOpener& open,
@@ -253,6 +267,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       api_slices_(ApiRefresherOf(ApiCollection::kResourceSlices, WantsSlices(options), options,
                                  seams, wakeup_)),
       jobs_(JobRefresherOf(options, seams.files, clock_, wakeup_)),
+      containers_(ContainerRefresherOf(options, seams.files, clock_, wakeup_)),
       processes_(
           ProcessRefresherOf(options, seams.open_processes, reader_.control(), clock_, wakeup_)),
       tick_(TickOptionsOf(options),
@@ -263,6 +278,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
              *written_off_,
              clients_,
              {.jobs = jobs_ != nullptr ? &jobs_->facts() : nullptr,
+              .containers = containers_ != nullptr ? &containers_->facts() : nullptr,
               .text_files = &text_file_counts_,
               .dumps = options.dumps.enabled ? &dump_counts_ : nullptr,
               .api_pods = kubelet_pods_ != nullptr ? &kubelet_pods_->facts()
@@ -342,6 +358,10 @@ void Exporter::StartThreads() {
   if (jobs_ != nullptr) {
     jobs_thread_.Start([this](const std::stop_token& stop) { jobs_->Run(stop); }, "jobs");
   }
+  if (containers_ != nullptr) {
+    containers_thread_.Start([this](const std::stop_token& stop) { containers_->Run(stop); },
+                             "containers");
+  }
   if (processes_ != nullptr) {
     processes_thread_.Start([this](const std::stop_token& stop) { processes_->Run(stop); },
                             "processes");
@@ -378,6 +398,7 @@ bool Exporter::Stop(milliseconds patience) {
       {kubelet_pods_thread_, "the kubelet's list of pods"},
       {api_slices_thread_, "the API server's answer"},
       {jobs_thread_, "the file system of --hpc-job-mapping-dir"},
+      {containers_thread_, "the container runtime's answer"},
       {source_thread_, "a call into the driver"},
       {text_file_thread_, "the disk of --textfile-device or --textfile-pod"},
       {dump_thread_, "the disk of --dump-directory"},

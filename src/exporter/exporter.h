@@ -30,6 +30,7 @@
 #include "pages/dumps.h"
 #include "pages/text_files.h"
 #include "refresh/api_refresher.h"
+#include "refresh/container_refresher.h"
 #include "refresh/job_refresher.h"
 #include "refresh/kubelet_pods_refresher.h"
 #include "refresh/refresher.h"
@@ -50,8 +51,9 @@ struct ExporterOptions : PageOptions {
                         .clock_window = std::chrono::minutes(5)};
   bool enable_control = false;  // POST under /api/v1 pauses profiling and releases devices.
   bool kubernetes = false;
-  std::string job_directory;  // Empty: no batch system.
-  bool pod_labels = false;    // With `kubernetes`: rows carry labels of pods.
+  std::string job_directory;     // Empty: no batch system.
+  std::string container_socket;  // Socket of a container runtime; empty: none is asked.
+  bool pod_labels = false;       // With `kubernetes`: rows carry labels of pods.
   // API server address and credentials, or the reason they are missing.
   StatusOr<ApiServerOptions> api_server = absl::FailedPreconditionError("no API server is known");
   // The kubelet's list of pods, used instead of the API server.
@@ -125,6 +127,7 @@ class Exporter {
   const std::unique_ptr<KubeletPodsRefresher> kubelet_pods_;  // Null without --kubelet-pods-url.
   const std::unique_ptr<ApiRefresher> api_slices_;            // Null unless claims are wanted.
   const std::unique_ptr<JobRefresher> jobs_;                  // Null without a directory of jobs.
+  const std::unique_ptr<ContainerRefresher> containers_;      // Null without a runtime to ask.
   const std::unique_ptr<ProcessRefresher> processes_;         // Null unless processes are enabled.
   WriteCounts text_file_counts_;
   WriteCounts dump_counts_;
@@ -141,6 +144,7 @@ class Exporter {
   Worker kubelet_pods_thread_;
   Worker api_slices_thread_;
   Worker jobs_thread_;
+  Worker containers_thread_;
   Worker processes_thread_;
   Worker tick_thread_;
   Worker text_file_thread_;

@@ -14,6 +14,7 @@ void OwnerJoin::Take(TickFacts& facts) {
   OwnerFacts known;
   known.pods = facts.owners_are_known ? facts.pods->value : nullptr;
   known.jobs = facts.jobs != nullptr ? facts.jobs->value : nullptr;
+  known.containers = facts.containers_are_known() ? facts.containers->value : nullptr;
   known.api_pods = facts.usable_pods;
   if (facts.api_pods != nullptr) {
     facts.younger_pods = RenewedSince(facts.api_pods->renewed, facts.pods->asked_at);
@@ -25,6 +26,7 @@ void OwnerJoin::Take(TickFacts& facts) {
   if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_facts_ != known) {
     auto owners = std::make_shared<const Owners>(MakeOwners(topology, known, options_));
     LogUnmatched(*owners);
+    LogUnmatchedOfContainers(*owners);
     LogDroppedLabels(owners->dropped_labels);
     owners_ = std::move(owners);
     joined_epoch_ = topology.epoch;
@@ -51,6 +53,20 @@ void OwnerJoin::LogUnmatched(const Owners& owners) const {
        {"first", unmatched.front().device_id},
        {"resource", unmatched.front().resource},
        {"reason", std::string(UnmatchedReasonName(unmatched.front().reason))}});
+}
+
+// Writes one line when the set of devices of containers that match no GPU has changed.
+void OwnerJoin::LogUnmatchedOfContainers(const Owners& owners) const {
+  const std::vector<std::string>& unmatched = owners.unmatched_of_containers;
+  if (owners_ == nullptr ? unmatched.empty() : unmatched == owners_->unmatched_of_containers) {
+    return;
+  }
+  if (unmatched.empty()) {
+    Log(LogLevel::kInfo, "all devices of containers match a GPU");
+    return;
+  }
+  Log(LogLevel::kWarn, "devices of containers match no GPU, so rows do not name these containers",
+      {{"devices", std::to_string(unmatched.size())}, {"first", unmatched.front()}});
 }
 
 // Writes one line when the set of pods with too many labels has changed.

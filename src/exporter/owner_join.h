@@ -1,5 +1,5 @@
-// Joins the devices with their owners whenever the devices or a fact about pods or jobs has
-// changed.
+// Joins the devices with their owners whenever the devices or a fact about pods, jobs or
+// containers has changed.
 //
 // attribution/join.h decides which device belongs to which owner.  This class decides when to join,
 // and logs device ids that match no device and labels that rows do not carry.  An answer of the
@@ -26,6 +26,7 @@ class OwnerJoin {
 
  private:
   void LogUnmatched(const Owners& owners) const;
+  void LogUnmatchedOfContainers(const Owners& owners) const;
   void LogDroppedLabels(const std::vector<DroppedLabels>& dropped) const;
 
   const JoinOptions options_;

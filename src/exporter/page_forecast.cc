@@ -234,6 +234,7 @@ PageForecast ForecastPage(const ExporterOptions& options, const ExporterSeams& s
   CountSeries(page->text(), forecast);
   forecast.bytes = page->text().size();
   forecast.compressed_bytes = page->text_gzip().size();
+  forecast.leaves_out_containers = !options.container_socket.empty();
   forecast.budget = options.series_budget;
   if (forecast.budget > 0) {
     tick.series_budget = forecast.budget;
@@ -252,6 +253,11 @@ std::string ForecastText(const PageForecast& forecast) {
   }
   if (!forecast.why_no_pods.empty()) {
     absl::StrAppendFormat(&text, "note: pods are not counted: %s\n", forecast.why_no_pods);
+  }
+  if (forecast.leaves_out_containers) {
+    text +=
+        "note: containers are not counted: each one after the first repeats the rows of its "
+        "devices\n";
   }
   for (const std::string& warning : forecast.warnings) {
     absl::StrAppendFormat(&text, "warning: %s\n", warning);

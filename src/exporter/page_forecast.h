@@ -28,10 +28,11 @@ struct SeriesCount {
 };
 
 struct PageForecast {
-  std::string devices;                // "2 GPUs, 0 MIG instances".
-  std::string why_assumed;            // Empty: these are the devices of this node.
-  std::string why_no_pods;            // Why the kubelet's pods are not counted; empty: they are.
-  std::vector<std::string> warnings;  // About metrics that this node can never give.
+  std::string devices;                 // "2 GPUs, 0 MIG instances".
+  std::string why_assumed;             // Empty: these are the devices of this node.
+  std::string why_no_pods;             // Why the kubelet's pods are not counted; empty: they are.
+  bool leaves_out_containers = false;  // Those of a runtime outside Kubernetes are not counted.
+  std::vector<std::string> warnings;   // About metrics that this node can never give.
   size_t series = 0;
   size_t bytes = 0;
   size_t compressed_bytes = 0;

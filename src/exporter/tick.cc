@@ -196,6 +196,8 @@ TickFacts Tick::Gather() {
   facts.owners_are_known =
       facts.pods->value != nullptr && facts.pods_age <= options_.owners_stay_for;
   facts.jobs = sources_.extra.jobs != nullptr ? sources_.extra.jobs->Get() : nullptr;
+  facts.containers =
+      sources_.extra.containers != nullptr ? sources_.extra.containers->Get() : nullptr;
   facts.api_pods = sources_.extra.api_pods != nullptr ? sources_.extra.api_pods->Get() : nullptr;
   facts.usable_pods = Usable(facts.api_pods, facts.now);
   facts.api_slices =

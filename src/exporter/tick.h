@@ -61,6 +61,7 @@ struct TickOptions : PageOptions {
 // The facts of features that are off by default; null where the feature is off.
 struct ExtraSources {
   const Published<JobFacts>* jobs = nullptr;
+  const Published<ContainerFacts>* containers = nullptr;
   const WriteCounts* text_files = nullptr;
   const WriteCounts* dumps = nullptr;
   const Published<ApiFacts>* api_pods = nullptr;

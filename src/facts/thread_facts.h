@@ -1,5 +1,5 @@
 // The facts that each thread publishes: the kubelet's pods, collections of the API server, jobs,
-// processes, and what the source thread does.
+// containers, processes, and what the source thread does.
 //
 // Each refresher asks at its own pace and publishes one of these types; the tick takes the newest
 // of each (tick_facts.h).  Immutable once published.  Plain data; it knows no thread.
@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 
 #include "attribution/hpc_jobs.h"
+#include "attribution/runtime_containers.h"
 #include "base/clock.h"
 #include "facts/fact.h"
 #include "facts/part_state.h"
@@ -50,6 +51,15 @@ struct ApiFacts : Fact<ApiObjects> {
 
 // The batch system's jobs.  The value is null while the directory cannot be listed.
 struct JobFacts : Fact<HpcJobs> {};
+
+// The containers of a runtime outside Kubernetes, as its last good list had them.
+struct ContainerFacts : Fact<RuntimeContainers> {
+  absl::StatusCode cause = {};  // Why the runtime gave no list; each cause has its log line.
+
+  bool HasStateOf(const ContainerFacts& before) const {
+    return state == before.state && cause == before.cause;
+  }
+};
 
 // The state of reading processes.  The readings themselves go through usage/process_queue.h.
 struct ProcessFacts {

@@ -55,13 +55,15 @@ struct TickFacts {
   uint64_t interrupts = 0;
   size_t written_off = 0;  // Threads that podgpu abandoned because a foreign call hangs.
 
-  std::shared_ptr<const PodFacts> pods;         // Never null.
-  std::chrono::milliseconds pods_age{};         // Time since the last good answer.
-  bool owners_are_known = false;                // The last good answer is not too old.
-  std::chrono::milliseconds owners_stay_for{};  // Limit for `pods_age`; then owners are withdrawn.
+  std::shared_ptr<const PodFacts> pods;  // Never null.
+  std::chrono::milliseconds pods_age{};  // Time since the last good answer.
+  bool owners_are_known = false;         // The last good answer is not too old.
+  // Limit for `pods_age` and for the age of `containers`; then owners are withdrawn.
+  std::chrono::milliseconds owners_stay_for{};
   // Limit for the value of `api_pods` without the API server.
   std::chrono::milliseconds metadata_stays_for{};
-  std::shared_ptr<const JobFacts> jobs;        // Null without a directory of jobs.
+  std::shared_ptr<const JobFacts> jobs;              // Null without a directory of jobs.
+  std::shared_ptr<const ContainerFacts> containers;  // Null without a container runtime.
   std::shared_ptr<const ApiFacts> api_pods;    // Null unless labels or uids of pods are wanted.
   std::shared_ptr<const ApiFacts> api_slices;  // Null unless claims are wanted.
   // "namespace/name" of pods that were created after the kubelet's answer.
@@ -90,6 +92,12 @@ struct TickFacts {
 
   // Returns whether the device values are too old to show, or no reading has ever come.
   bool devices_are_stale() const { return grid == nullptr || grid_age > stale_after; }
+
+  // Returns whether the runtime's containers are known and not too old to name on rows.
+  bool containers_are_known() const {
+    return containers != nullptr && containers->value != nullptr &&
+           now - containers->good_at <= owners_stay_for;
+  }
 
   // Returns whether the running call is past its deadline, or is the reason why no GPU has a value
   // that is recent enough.  The second case covers deadlines longer than `stale_after`.

@@ -1,6 +1,7 @@
 #include "health/condition.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -69,6 +70,22 @@ PartCondition JudgeKubelet(const ConditionBasis& basis) {
                               first.device_id, first.resource, UnmatchedReasonName(first.reason));
   }
   return {"kubelet", state, std::move(detail)};
+}
+
+PartCondition JudgeContainers(const ConditionBasis& basis) {
+  PartCondition part{"containers", basis.containers->state, basis.containers->detail};
+  if (basis.containers_are_withdrawn) {
+    absl::StrAppendFormat(&part.detail,
+                          ". Container labels are withdrawn: the last list is older than %s",
+                          Seconds(basis.owners_stay_for));
+  }
+  if (basis.owners != nullptr && !basis.owners->unmatched_of_containers.empty()) {
+    const std::vector<std::string>& unmatched = basis.owners->unmatched_of_containers;
+    part.state = part.state == PartState::kOk ? PartState::kDegraded : part.state;
+    absl::StrAppendFormat(&part.detail, "; %s without a match, the first: %s",
+                          Counted(unmatched.size(), "device"), unmatched.front());
+  }
+  return part;
 }
 
 // Returns for example "2 bad requests, 1 closed at a deadline": each kind of refusal that has
@@ -184,9 +201,35 @@ PartCondition JudgeProcesses(const ConditionBasis& basis) {
   return part;
 }
 
+// Describes the containers outside Kubernetes on a GPU and its instances: "free", "container NAME",
+// "2 containers".
+std::string DescribeContainers(const ConditionBasis& basis, uint16_t gpu) {
+  if (basis.containers->value == nullptr) {
+    return "not known: the container runtime has not answered";
+  }
+  if (basis.containers_are_withdrawn) {
+    return "not known: the container runtime's last list is too old";
+  }
+  std::set<std::string_view> names;
+  const auto& by_entity = basis.owners->containers_by_entity;
+  for (size_t i = 0; i < by_entity.size(); ++i) {
+    if (basis.topology->entities[i].gpu == gpu) {
+      names.insert(by_entity[i].begin(), by_entity[i].end());
+    }
+  }
+  if (names.empty()) {
+    return "free";
+  }
+  return names.size() == 1 ? "container " + std::string(*names.begin())
+                           : Counted(names.size(), "container");
+}
+
 // Describes the owners of a GPU and its instances together: "free", "ns/pod (container)", "in
 // another namespace", "4 owners, shared".
 std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
+  if (basis.containers != nullptr) {
+    return DescribeContainers(basis, gpu);
+  }
   if (basis.pods->value == nullptr) {
     return "not known: the kubelet has not answered";
   }
@@ -248,6 +291,9 @@ auto Told(const ProcessFacts& processes) {
   return std::tuple(processes.state, std::string_view(processes.detail));
 }
 auto Told(const JobFacts& jobs) { return std::tuple(jobs.state, std::string_view(jobs.detail)); }
+auto Told(const ContainerFacts& containers) {
+  return std::tuple(containers.state, std::string_view(containers.detail));
+}
 auto Told(const ApiFacts& api) { return std::tuple(api.state, std::string_view(api.detail)); }
 
 template <typename Facts>
@@ -263,14 +309,15 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
                     basis.devices_are_stale, basis.freshness, basis.excluded_gpus,
                     basis.awaits_reading, basis.hung_call, basis.hung_for, basis.stale_for,
                     basis.owners_are_known, basis.owners_for, basis.metadata_is_withdrawn,
-                    basis.stale_after, basis.owners_stay_for, basis.metadata_stays_for,
-                    basis.clients, basis.too_many_clients, basis.config, basis.asked,
-                    basis.health_is_told, basis.peers_are_told, basis.note, basis.events_note,
-                    basis.text_file_failure, basis.dump_failure);
+                    basis.containers_are_withdrawn, basis.stale_after, basis.owners_stay_for,
+                    basis.metadata_stays_for, basis.clients, basis.too_many_clients, basis.config,
+                    basis.asked, basis.health_is_told, basis.peers_are_told, basis.note,
+                    basis.events_note, basis.text_file_failure, basis.dump_failure);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
-         TellTheSame(jobs, other.jobs) && TellTheSame(processes, other.processes) &&
-         TellTheSame(api_pods, other.api_pods) && TellTheSame(api_slices, other.api_slices);
+         TellTheSame(jobs, other.jobs) && TellTheSame(containers, other.containers) &&
+         TellTheSame(processes, other.processes) && TellTheSame(api_pods, other.api_pods) &&
+         TellTheSame(api_slices, other.api_slices);
 }
 
 ConditionBasis BasisOf(const TickFacts& facts) {
@@ -280,6 +327,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.pods = facts.pods;
   basis.owners = facts.owners;
   basis.jobs = facts.jobs;
+  basis.containers = facts.containers;
   basis.processes = facts.processes;
   basis.naming_note = facts.naming_note;
   basis.api_pods = facts.api_pods;
@@ -287,6 +335,9 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.owners_are_known = facts.owners_are_known;
   basis.metadata_is_withdrawn =
       facts.api_pods != nullptr && facts.api_pods->value != nullptr && facts.usable_pods == nullptr;
+  basis.containers_are_withdrawn = facts.containers != nullptr &&
+                                   facts.containers->value != nullptr &&
+                                   !facts.containers_are_known();
   basis.stale_after = facts.stale_after;
   basis.owners_stay_for = facts.owners_stay_for;
   basis.metadata_stays_for = facts.metadata_stays_for;
@@ -339,6 +390,9 @@ Condition Judge(const ConditionBasis& basis) {
   }
   if (basis.jobs != nullptr) {
     condition.parts.push_back({"jobs", basis.jobs->state, basis.jobs->detail});
+  }
+  if (basis.containers != nullptr) {
+    condition.parts.push_back(JudgeContainers(basis));
   }
   if (basis.topology != nullptr && (AsksForHealth(basis.asked) || basis.note != nullptr)) {
     condition.parts.push_back(JudgeFindings(basis));

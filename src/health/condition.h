@@ -22,13 +22,14 @@ namespace podgpu {
 struct ConditionBasis {
   using Tenths = std::chrono::duration<int64_t, std::deci>;
 
-  std::shared_ptr<const SourceStatus> source;      // Never null.
-  std::shared_ptr<const PodFacts> pods;            // Never null.
-  std::shared_ptr<const Topology> topology;        // Null before the first reading.
-  std::shared_ptr<const Owners> owners;            // Null before the first reading.
-  std::shared_ptr<const JobFacts> jobs;            // Null without a directory of jobs.
-  std::shared_ptr<const ProcessFacts> processes;   // Null if processes are not read.
-  std::shared_ptr<const std::string> naming_note;  // Null while all processes in pods have names.
+  std::shared_ptr<const SourceStatus> source;        // Never null.
+  std::shared_ptr<const PodFacts> pods;              // Never null.
+  std::shared_ptr<const Topology> topology;          // Null before the first reading.
+  std::shared_ptr<const Owners> owners;              // Null before the first reading.
+  std::shared_ptr<const JobFacts> jobs;              // Null without a directory of jobs.
+  std::shared_ptr<const ContainerFacts> containers;  // Null without a container runtime.
+  std::shared_ptr<const ProcessFacts> processes;     // Null if processes are not read.
+  std::shared_ptr<const std::string> naming_note;    // Null while all processes in pods have names.
   std::shared_ptr<const ApiFacts> api_pods;    // Null unless labels or uids of pods are requested.
   std::shared_ptr<const ApiFacts> api_slices;  // Null unless claims are requested.
   bool devices_are_stale = false;
@@ -50,7 +51,8 @@ struct ConditionBasis {
   std::shared_ptr<const std::string> dump_failure;       // Null while dumps can be written.
   bool owners_are_known = false;  // The kubelet's last answer is not too old.
   Tenths owners_for{};            // Age of the last answer, while the kubelet gives no new one.
-  bool metadata_is_withdrawn = false;  // The last answer with pods' labels and uids is too old.
+  bool metadata_is_withdrawn = false;     // The last answer with pods' labels and uids is too old.
+  bool containers_are_withdrawn = false;  // The last list of the container runtime is too old.
   std::chrono::milliseconds stale_after{};
   std::chrono::milliseconds owners_stay_for{};
   std::chrono::milliseconds metadata_stays_for{};

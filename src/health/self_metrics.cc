@@ -192,6 +192,7 @@ void WriteKubeletPods(const SlotInput& in, ApiNumber number, SlotWriter& out) {
 constexpr SlotView kCore = SlotView::kCore;
 constexpr SlotView kSelf = SlotView::kSelf;
 
+// tidy: table
 constexpr SlotRow kRows[] = {
     {kCore, "podgpu_gpu_state", "gauge", "", "gpu,UUID,state",
      "State of the GPU: 1 for the current state, 0 for earlier states.", GpuStateLabels,
@@ -272,11 +273,16 @@ constexpr SlotRow kRows[] = {
     {kSelf, "podgpu_fact_age_seconds", "gauge", "seconds", "fact",
      "Age of the last good answer, by fact.",
      [](const Topology*) {
-       return LabelSets{{{"fact", "devices"}}, {{"fact", "pod_resources"}}};
+       return LabelSets{
+           {{"fact", "devices"}}, {{"fact", "pod_resources"}}, {{"fact", "containers"}}};
      },
      [](const SlotInput& in, SlotWriter& out) {
        WriteAge(in.facts.grid != nullptr, in.facts.grid_age, out);
        WriteAge(in.facts.pods->value != nullptr, in.facts.pods_age, out);
+       const ContainerFacts* const containers = in.facts.containers.get();
+       const bool has_list = containers != nullptr && containers->value != nullptr;
+       const Duration age = has_list ? in.facts.now - containers->good_at : Duration();
+       WriteAge(has_list, std::chrono::duration_cast<std::chrono::milliseconds>(age), out);
      }},
     {kSelf, "podgpu_absent_samples", "gauge", "", "reason",
      "Watched values that the last page leaves out, by reason.",
@@ -338,6 +344,25 @@ constexpr SlotRow kRows[] = {
      "Failed attempts to list the directory of jobs.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
        in.facts.jobs != nullptr ? out.Count(in.facts.jobs->failures) : out.Absent();
+     }},
+    {kSelf, "podgpu_runtime_containers", "gauge", "", "",
+     "Containers with GPUs in the last list of the container runtime; absent without a list that "
+     "is recent enough.",
+     NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       in.facts.containers_are_known() ? out.Count(in.facts.containers->value->containers.size())
+                                       : out.Absent();
+     }},
+    {kSelf, "podgpu_runtime_container_devices_unmatched", "gauge", "", "",
+     "Devices of the container runtime's containers that match no GPU of this node.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       out.Count(in.facts.owners == nullptr ? 0 : in.facts.owners->unmatched_of_containers.size());
+     },
+     Shown::kOnceSeen},
+    {kSelf, "podgpu_runtime_container_failures_total", "counter", "", "",
+     "Failed requests to the container runtime.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       in.facts.containers != nullptr ? out.Count(in.facts.containers->failures) : out.Absent();
      }},
     {kSelf, "podgpu_http_connections", "gauge", "", "",
      "Connections of HTTP clients that are open.", NoLabels,

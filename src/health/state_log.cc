@@ -232,6 +232,9 @@ void StateLog::NotePods(const ConditionBasis& basis, bool is_ready, Instant now)
       {metadata_, basis.metadata_is_withdrawn, "labels and uids of pods",
        basis.api_pods == nullptr ? std::string_view() : basis.api_pods->detail,
        basis.metadata_stays_for},
+      {containers_, basis.containers_are_withdrawn, "labels of containers",
+       basis.containers == nullptr ? std::string_view() : basis.containers->detail,
+       basis.owners_stay_for},
   };
   for (const Row& row : rows) {
     if (row.are_withdrawn == std::exchange(row.announced.are_withdrawn, row.are_withdrawn) ||

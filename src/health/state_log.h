@@ -73,6 +73,7 @@ class StateLog {
   LineBudget readiness_budget_;
   AnnouncedPods owners_;
   AnnouncedPods metadata_;
+  AnnouncedPods containers_;
   std::vector<AnnouncedGpu> gpus_;
   std::vector<AnnouncedXid> xids_;
   std::optional<Instant> read_at_;  // Time of the last reading whose XIDs were noted.

@@ -179,6 +179,22 @@ TEST(TopFrame, Statement25OwnersThatAreNotKnownAreNeverCalledFree) {
   EXPECT_NE(text.find("not known: the kubelet"), std::string::npos);
 }
 
+TEST(TopFrame, AnInstanceInAContainerOutsideKubernetesIsNotCalledFree) {
+  TopModel model = DrawnModel();
+  StatusGpu& gpu = model.status->gpus.front();
+  model.status->owners_known = false;
+  model.status->gpus.resize(1);
+  gpu.holders.clear();
+  gpu.instances = {{7, "1g.10gb", .5, 1'073'741'824, 10'737'418'240, {}, 0}};
+  for (const char* owners : {"container train", "2 containers"}) {
+    gpu.owners = owners;
+    const std::string text = DrawTop(model, TopView(), kSmall).Text();
+    EXPECT_NE(text.find(owners), std::string::npos) << text;
+    EXPECT_EQ(text.find("free"), std::string::npos) << text;
+    EXPECT_NE(text.find("not known"), std::string::npos) << text;
+  }
+}
+
 TEST(TopFrame, ANodeWithoutGpusSaysWhy) {
   TopModel model = DrawnModel();
   model.status->gpus.clear();

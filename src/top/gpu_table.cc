@@ -366,6 +366,10 @@ StatusGpu AsGpu(const StatusGpu& gpu, const StatusInstance& instance) {
   if (gpu.owners.starts_with(kNotKnown)) {
     drawn.owners = gpu.owners;  // Without the kubelet's answer an instance is not free either.
   }
+  // Containers outside Kubernetes are told for the whole board alone.
+  if (gpu.owners.starts_with("container ") || gpu.owners.ends_with(" containers")) {
+    drawn.owners = kNotKnown;
+  }
   if (IsGone(gpu)) {
     return drawn;
   }

@@ -21,6 +21,29 @@ constexpr std::string_view kReservedNames =
     "pod_uid vgpu hpc_job err_code err_msg dra_claim_name dra_claim_namespace dra_driver_name "
     "dra_pool_name dra_device_name dra_mig_profile dra_mig_device_uuid ";
 
+// Returns the jobs or containers of `device`.
+const std::vector<std::string>& NamesOf(const std::vector<std::vector<std::string>>& by_entity,
+                                        EntityId device) {
+  static const std::vector<std::string> none;
+  return device.index < by_entity.size() ? by_entity[device.index] : none;
+}
+
+// Returns a copy of each row per value, with the value as label `name`; without values the rows.
+std::vector<RowOwner> OnePer(const char* name, const std::vector<std::string>& values,
+                             std::vector<RowOwner> rows) {
+  if (values.empty()) {
+    return rows;
+  }
+  std::vector<RowOwner> copies;
+  for (const RowOwner& row : rows) {
+    for (const std::string& value : values) {
+      copies.push_back(row);
+      copies.back().attributes.emplace(name, value);
+    }
+  }
+  return copies;
+}
+
 }  // namespace
 
 bool IsPerPodField(uint16_t field_id) {
@@ -33,19 +56,9 @@ RowOwners::RowOwners(const ViewInput& input)
     : input_(input), names_(input.options.use_old_namespace ? kOldNames : kNewNames) {}
 
 std::vector<RowOwner> RowOwners::Of(EntityId device) const {
-  std::vector<RowOwner> pods = PodsOf(device);
-  const std::vector<std::string>& jobs = JobsOf(device);
-  if (jobs.empty()) {
-    return pods;
-  }
-  std::vector<RowOwner> rows;
-  for (const RowOwner& pod : pods) {
-    for (const std::string& job : jobs) {
-      rows.push_back(pod);
-      rows.back().attributes.emplace("hpc_job", job);
-    }
-  }
-  return rows;
+  return OnePer("hpc_job", NamesOf(input_.owners.jobs_by_entity, device),
+                OnePer(names_.container, NamesOf(input_.owners.containers_by_entity, device),
+                       PodsOf(device)));
 }
 
 // Returns with virtual GPUs the containers that share the device; without them rows of claims if
@@ -143,12 +156,6 @@ const std::vector<Owner>& RowOwners::OwnersOf(EntityId device) const {
   const auto& by_entity = input_.owners.by_entity;
   const bool known = input_.options.kubernetes && device.index < by_entity.size();
   return known ? by_entity[device.index] : none;
-}
-
-const std::vector<std::string>& RowOwners::JobsOf(EntityId device) const {
-  static const std::vector<std::string> none;
-  const auto& by_entity = input_.owners.jobs_by_entity;
-  return device.index < by_entity.size() ? by_entity[device.index] : none;
 }
 
 bool RowOwners::IsReserved(const std::string& name) const {

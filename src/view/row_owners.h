@@ -1,10 +1,11 @@
-// Determines the owners on the DCGM rows of a device: pods and batch jobs, as labels.
+// Determines the owners on the DCGM rows of a device: pods, batch jobs, and containers outside
+// Kubernetes, as labels.
 //
 // dcgm-exporter has one row per device.  A shared device has copies of the row: one per job, one
-// per container that has the device by a claim, and with virtual GPUs one per container and
-// replica.  The copies have the number of the device.  The two fields that can be measured per pod
-// (IsPerPodField) are different: the device keeps its own row, and each pod has a row with its own
-// number.  Borrows the input; used on the tick thread.
+// per container outside Kubernetes, one per container that has the device by a claim, and with
+// virtual GPUs one per container and replica.  The copies have the number of the device.  The two
+// fields that can be measured per pod (IsPerPodField) are different: the device keeps its own row,
+// and each pod has a row with its own number.  Borrows the input; used on the tick thread.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,6 @@ class RowOwners {
   std::vector<RowOwner> ClaimantsOf(const std::vector<Owner>& owners) const;
   Attributes AttributesOf(const Owner& owner) const;
   const std::vector<Owner>& OwnersOf(EntityId device) const;
-  const std::vector<std::string>& JobsOf(EntityId device) const;
   bool IsReserved(const std::string& name) const;
 
   const ViewInput& input_;

@@ -49,8 +49,8 @@ class TickTest : public ::testing::Test {
       options.view.virtual_gpus = virtual_gpus_;
       options.view.selections = selections_;
       tick_.emplace(std::move(options),
-                    TickSources{grids_, source_, pods_, guard_, written_off_, clients_}, clock_,
-                    wakeup_);
+                    TickSources{grids_, source_, pods_, guard_, written_off_, clients_, extra_},
+                    clock_, wakeup_);
     }
     return *tick_;
   }
@@ -94,6 +94,7 @@ class TickTest : public ::testing::Test {
   Published<Grid> grids_;
   Published<SourceStatus> source_;
   Published<PodFacts> pods_;
+  ExtraSources extra_;
   bool virtual_gpus_ = false;
   DeviceSelections selections_;
   std::vector<Counter> counters_;
