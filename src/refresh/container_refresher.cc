@@ -185,8 +185,8 @@ void ContainerRefresher::Accept(const Listed& listed) {
       now.complaints.push_back(container.name + " was not reached in time");
     } else if (!known->second.failure.empty()) {
       now.complaints.push_back(container.name + ": " + known->second.failure);
-    } else if (known->second.devices && !known->second.devices->empty()) {
-      now.containers.push_back({container.id, container.name, *known->second.devices});
+    } else if (const auto& devices = known->second.devices; devices && !devices->empty()) {
+      now.containers.push_back({container.id, container.name, *devices});
     }
   }
   std::ranges::sort(now.containers, {}, &RuntimeContainer::name);
