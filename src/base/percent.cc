@@ -1,7 +1,10 @@
 #include "base/percent.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
+
+#include "base/text.h"
 
 namespace podgpu {
 namespace {
@@ -47,6 +50,20 @@ std::string PercentDecode(std::string_view text) {
     text.remove_prefix(1);
   }
   return decoded;
+}
+
+std::vector<std::pair<std::string_view, std::string>> QueryParameters(std::string_view query) {
+  std::vector<std::pair<std::string_view, std::string>> parameters;
+  for (const std::string_view parameter : Split(query, '&')) {
+    if (parameter.empty()) {
+      continue;
+    }
+    const size_t equals = parameter.find('=');
+    std::string value(equals == std::string_view::npos ? "" : parameter.substr(equals + 1));
+    std::ranges::replace(value, '+', ' ');
+    parameters.emplace_back(parameter.substr(0, equals), PercentDecode(value));
+  }
+  return parameters;
 }
 
 }  // namespace podgpu

@@ -34,6 +34,14 @@ TEST(PercentEncode, EncodesEveryByteThatAQueryCannotContain) {
   EXPECT_EQ(PercentEncode("\xE2\x82\xAC"), "%E2%82%AC");
 }
 
+TEST(QueryParameters, DecodesValuesAndKeepsTheOrder) {
+  const auto parameters = QueryParameters("node=a%2Fb&gpu=3&&flag&x=1=2&text=a+b%2Bc");
+  const std::vector<std::pair<std::string_view, std::string>> expected = {
+      {"node", "a/b"}, {"gpu", "3"}, {"flag", ""}, {"x", "1=2"}, {"text", "a b+c"}};
+  EXPECT_EQ(parameters, expected);
+  EXPECT_TRUE(QueryParameters("").empty());
+}
+
 TEST(PercentEncode, DecodingRestoresTheText) {
   std::string all;
   for (int byte = 0; byte < 256; ++byte) {

@@ -238,7 +238,8 @@ constexpr ClusterFlag kClusterFlags[] = {
        return absl::OkStatus();
      }},
     {"metrics-api-window", "", "PODGPU_METRICS_API_WINDOW", FlagKind::kDuration, "1m",
-     "Rolling window of the values of that API, from 10s to 10m in whole steps of 5s.",
+     "Rolling window of the values of that API, from 10s to 10m in whole steps of 5s; also the "
+     "longest window of /api/v1/in-use.",
      SetMetricsWindow},
     {"metrics-api-service", "", "PODGPU_METRICS_API_SERVICE", FlagKind::kString, "",
      "NAME.NAMESPACE of the Service in front of that API: podgpu makes a certificate for it and "

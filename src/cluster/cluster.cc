@@ -82,11 +82,13 @@ Cluster::Cluster(const ClusterOptions& options, const ClusterSeams& seams)
       prometheus_(PrometheusOptionsOf(options), seams.files, seams.resolve, clock_, wakeup_),
       history_(PrometheusOptionsOf(options).of_client(), seams.files, seams.resolve, clock_),
       labels_(options.groups, seams.files, clock_, [this] { wakeup_.Nudge(); }),
+      windows_(MetricsWindowOf(options.metrics_api.window, options.tick.in_use),
+               !options.metrics_api.address.empty()),
       tick_(ClusterTickOptionsOf(options),
             {poller_.fleet(), discovery_.nodes(),
              options.prometheus.url ? &prometheus_.reading() : nullptr,
              options.groups.keys.empty() ? nullptr : &labels_.labels(),
-             options.prometheus.url ? &history_ : nullptr},
+             options.prometheus.url ? &history_ : nullptr, &windows_},
             clock_, wakeup_) {}
 
 StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
@@ -100,19 +102,23 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
   std::unique_ptr<Cluster> cluster(
       new Cluster(options, seams));  // NOLINT(cppcoreguidelines-owning-memory)
   if (!options.metrics_api.address.empty()) {
-    MetricsApiOptions metrics_api = options.metrics_api;
-    metrics_api.window = MetricsWindowOf(metrics_api.window, options.tick.in_use);
-    PODGPU_ASSIGN_OR_RETURN(cluster->metrics_api_, MetricsApi::Start(metrics_api, options.http,
-                                                                     seams.files, cluster->clock_));
-    cluster->tick_.Feed(*cluster->metrics_api_);
+    PODGPU_ASSIGN_OR_RETURN(cluster->metrics_api_,
+                            MetricsApi::Start(options.metrics_api, options.http, cluster->windows_,
+                                              seams.files, cluster->clock_));
+    cluster->tick_.Watch(*cluster->metrics_api_);
   }
   cluster->tick_.Once();
   PODGPU_ASSIGN_OR_RETURN(
       cluster->http_,
-      HttpServer::Start(options.http,
-                        MakeClusterRoutes(cluster->tick_, cluster->clock_, options.links,
-                                          {options.prometheus.url ? &cluster->history_ : nullptr,
-                                           options.prometheus.matchers})));
+      HttpServer::Start(
+          options.http,
+          MakeClusterRoutes(
+              cluster->tick_, cluster->clock_,
+              {.links = options.links,
+               .history = options.prometheus.url ? &cluster->history_ : nullptr,
+               .matchers = options.prometheus.matchers,
+               .windows = options.nodes.kind == NodesOption::Kind::kNone ? nullptr
+                                                                         : &cluster->windows_})));
   if (!options.in_use_address.empty()) {
     HttpServerOptions in_use = options.http;
     in_use.address = options.in_use_address;

@@ -76,6 +76,7 @@ class Cluster {
   PrometheusReader prometheus_;
   HistoryReader history_;
   NodeLabelReader labels_;
+  WindowTables windows_;
   std::unique_ptr<MetricsApi> metrics_api_;  // Null without --metrics-api-listen.
   ClusterTick tick_;
   std::unique_ptr<HttpServer> http_;

@@ -9,6 +9,8 @@
 #include "cluster/fleet_documents.h"
 #include "cluster/fleet_page.h"
 #include "cluster/history_query.h"
+#include "cluster/in_use_query.h"
+#include "cluster/metrics_feed.h"
 #include "ui/error_json.h"
 #include "ui/responses.h"
 
@@ -22,7 +24,7 @@ struct ClusterContext {
   const ClusterTick& tick;
   const Clock& clock;
   FleetDocuments& fleet;
-  const HistorySource& history;
+  const ClusterApiSources& sources;
   const PageAssets& page;
 };
 
@@ -67,7 +69,7 @@ HttpResponse AbsentHistory(std::string reason) {
 
 // The PromQL is made once per request for Prometheus: a handler that waits is called often.
 HttpResponse ServeHistory(const ClusterContext& context, const HttpRequest& request) {
-  HistoryReader* const reader = context.history.reader;
+  HistoryReader* const reader = context.sources.history;
   const std::shared_ptr<const ClusterFacts> facts = context.tick.facts().Get();
   const StatusOr<HistoryQuery> query = ParseHistoryQuery(request.query);
   if (!query.ok()) {
@@ -80,7 +82,7 @@ HttpResponse ServeHistory(const ClusterContext& context, const HttpRequest& requ
   const std::string key = query->key();
   std::shared_ptr<const History> history = reader->Known(key);
   if (history == nullptr && !reader->IsWanted(key)) {
-    const StatusOr<std::string> promql = HistoryPromql(*query, *facts, context.history.matchers);
+    const StatusOr<std::string> promql = HistoryPromql(*query, *facts, context.sources.matchers);
     if (absl::IsNotFound(promql.status())) {
       return JsonResponse(404, ErrorJson(std::string(promql.status().message())));
     }
@@ -94,6 +96,30 @@ HttpResponse ServeHistory(const ClusterContext& context, const HttpRequest& requ
                               : JsonResponse(200, WriteHistory(*history));
   response.ask_again = history == nullptr;
   return response;
+}
+
+HttpResponse ServeInUse(const ClusterContext& context, const HttpRequest& request) {
+  WindowTables* const windows = context.sources.windows;
+  const std::shared_ptr<const ClusterFacts> facts = context.tick.facts().Get();
+  if (windows == nullptr) {
+    return JsonResponse(404, ErrorJson("podgpu reads no nodes itself; add --nodes"));
+  }
+  if (facts == nullptr) {
+    return JsonResponse(503, ErrorJson("the first page is not ready yet"));
+  }
+  const StatusOr<InUseQuery> query = ParseInUseQuery(request.query, windows->length());
+  if (!query.ok()) {
+    return JsonResponse(400, ErrorJson(std::string(query.status().message())));
+  }
+  const WallTime now = context.clock.WallNow();
+  const auto table = windows->Of(
+      query->window, [&facts] { return MetricsFleetOf(*facts); }, now);
+  if (!table.ok()) {
+    return JsonResponse(429, ErrorJson(std::string(table.status().message())));
+  }
+  const StatusOr<InUseMean> mean = AskInUse(**table, query->question);
+  return mean.ok() ? JsonResponse(200, WriteInUse(*query, *mean, now))
+                   : JsonResponse(404, ErrorJson(std::string(mean.status().message())));
 }
 
 HttpResponse ServeClusterIndex(const ClusterContext& context, const HttpRequest& request);
@@ -111,6 +137,7 @@ constexpr ClusterRoute kClusterRoutes[] = {
     {"/readyz", ServeReady},
     {"/api/v1/fleet", ServeFleet},
     {"/api/v1/history", ServeHistory},
+    {"/api/v1/in-use", ServeInUse},
 };
 
 // Serves the fleet page to a browser, and the verdict and the paths as text to other clients.
@@ -141,12 +168,12 @@ HttpHandler MakeInUseRoutes(const ClusterTick& tick) {
   };
 }
 
-HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock, const FleetLinks& links,
-                              HistorySource history) {
-  return [&tick, &clock, history = std::move(history),
-          fleet = std::make_shared<FleetDocuments>(links),
+HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock,
+                              ClusterApiSources sources) {
+  auto fleet = std::make_shared<FleetDocuments>(sources.links);
+  return [&tick, &clock, sources = std::move(sources), fleet = std::move(fleet),
           page = std::make_shared<PageAssets>(MakeFleetPage())](const HttpRequest& request) {
-    const ClusterContext context{tick, clock, *fleet, history, *page};
+    const ClusterContext context{tick, clock, *fleet, sources, *page};
     const auto* const route = std::ranges::find(kClusterRoutes, request.path, &ClusterRoute::path);
     HttpResponse response = route != std::end(kClusterRoutes) ? route->serve(context, request)
                             : page->Has(request.path)         ? page->Serve(request.path, request)

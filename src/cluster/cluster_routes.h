@@ -13,17 +13,20 @@
 #include "cluster/fleet_links.h"
 #include "cluster/history_reader.h"
 #include "http/server.h"
+#include "metrics_api/values/window_tables.h"
 
 namespace podgpu {
 
-// The source of /api/v1/history.
-struct HistorySource {
-  HistoryReader* reader = nullptr;  // Null without --in-use-prometheus.
-  std::string matchers = {};        // The value of --in-use-matchers.
+// What the paths under /api/v1 read besides the facts of the tick.
+struct ClusterApiSources {
+  FleetLinks links = {};
+  HistoryReader* history = nullptr;  // Null without --in-use-prometheus.
+  std::string matchers = {};         // The value of --in-use-matchers.
+  WindowTables* windows = nullptr;   // Null without --nodes.
 };
 
 HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock,
-                              const FleetLinks& links = {}, HistorySource history = {});
+                              ClusterApiSources sources = {});
 
 // Handler for --in-use-listen: serves one page under every path, as the replaced utilisation
 // exporter does.

@@ -176,6 +176,24 @@ TEST_F(ClusterTest, ServesTheMeanOfGpusInUseUnderEveryPath) {
 }
 
 // A node with a bad answer is named, and the good node is served unchanged.
+TEST_F(ClusterTest, AnswersAnAutoscalerThatAsksForTheMeanInUse) {
+  NodeReport report = ReportOf("gpu-node-1", "llm-0");
+  report.gpus[0].use.values[static_cast<size_t>(UseMeasure::kMemoryCopy)] = UseValue{40, 0};
+  FakeNode one(WriteNodeReport(report));
+  Start({one.address()});
+  EXPECT_NE(Fetch("/").body.find("/api/v1/in-use\n"), std::string::npos);
+  AwaitPart("/readyz", "ready: 1 of 1 nodes answer");
+  const LoopbackResponse mean = Fetch("/api/v1/in-use?namespace=research&workload=llm&window=10s");
+  EXPECT_EQ(mean.status, 200) << mean.body;
+  EXPECT_EQ(mean.body.substr(0, mean.body.find("\"oldest")),
+            "{\"value\":40,\n\"unit\":\"percent\",\n\"measure\":\"memory_copy\",\n"
+            "\"gpus_in_use\":1,\n\"gpus\":1,\n");
+  const LoopbackResponse absent = Fetch("/api/v1/in-use?workload=web");
+  EXPECT_EQ(absent.status, 404);
+  EXPECT_EQ(absent.body, "{\"error\":\"no pod holds a GPU with workload=\\\"web\\\"\"}\n");
+  EXPECT_EQ(Fetch("/api/v1/in-use?gpu=1").status, 400);
+}
+
 TEST_F(ClusterTest, ServesGoodNodesBesideNodesWithBadAnswers) {
   NodeReport twins = ReportOf("twins", "p");
   twins.gpus.push_back(twins.gpus[0]);

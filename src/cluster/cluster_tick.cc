@@ -61,8 +61,12 @@ ClusterFacts ClusterTick::Gather() {
   facts.wall_now = clock_.WallNow();
   facts.states = JudgeNodes(*facts.fleet, facts.now, options_.withdraw_after);
   facts.map = MakeClusterMap(*facts.fleet, facts.states);
+  if (sources_.windows != nullptr) {
+    const auto labels = metrics_api_ == nullptr ? nullptr : metrics_api_->NodeLabels();
+    sources_.windows->Feed([&facts] { return MetricsFleetOf(facts); }, facts.wall_now,
+                           labels.get());
+  }
   if (metrics_api_ != nullptr) {
-    metrics_api_->Feed(MetricsNodesOf(facts), facts.wall_now);
     facts.metrics_api = std::make_shared<const MetricsApiFacts>(metrics_api_->Facts());
   }
   if (sources_.prometheus != nullptr) {

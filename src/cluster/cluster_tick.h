@@ -38,12 +38,12 @@ class ClusterTick {
     const Published<PrometheusReading>* prometheus = nullptr;  // Null without --in-use-prometheus.
     const Published<NodeLabels>* labels = nullptr;             // Null without --group-labels.
     const HistoryReader* history = nullptr;                    // Null without --in-use-prometheus.
+    WindowTables* windows = nullptr;                           // Null: no samples are kept.
   };
   ClusterTick(ClusterTickOptions options, const Sources& sources, Clock& clock, Wakeup& wakeup);
 
-  // Feeds the metrics API from now on, and reports its state; it outlives the ticks. Call it before
-  // Run.
-  void Feed(MetricsApi& metrics_api) { metrics_api_ = &metrics_api; }
+  // Reports the state of the metrics API from now on; it outlives the ticks. Call it before Run.
+  void Watch(const MetricsApi& metrics_api) { metrics_api_ = &metrics_api; }
 
   void Once();
   void Run(const std::stop_token& stop);
@@ -69,7 +69,7 @@ class ClusterTick {
   const Sources sources_;
   Clock& clock_;
   Wakeup& wakeup_;
-  MetricsApi* metrics_api_ = nullptr;  // Null without --metrics-api-listen.
+  const MetricsApi* metrics_api_ = nullptr;  // Null without --metrics-api-listen.
 
   ClusterPages pages_;
   PageBuilder metrics_page_;

@@ -139,14 +139,8 @@ std::string HistoryQuery::key() const {
 
 StatusOr<HistoryQuery> ParseHistoryQuery(std::string_view text) {
   HistoryQuery query;
-  for (const std::string_view parameter : Split(text, '&')) {
-    const size_t equals = parameter.find('=');
-    if (!parameter.empty()) {
-      std::string value(equals == std::string_view::npos ? "" : parameter.substr(equals + 1));
-      std::ranges::replace(value, '+', ' ');  // A blank, as forms encode it.
-      value = PercentDecode(value);
-      PODGPU_RETURN_IF_ERROR(Take(parameter.substr(0, equals), std::move(value), query));
-    }
+  for (auto& [name, value] : QueryParameters(text)) {
+    PODGPU_RETURN_IF_ERROR(Take(name, std::move(value), query));
   }
   const bool is_gpu = query.gpu && !query.node.empty();
   const bool is_group = query.label && !query.value.empty();

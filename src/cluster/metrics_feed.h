@@ -5,8 +5,6 @@
 // thread.
 #pragma once
 
-#include <vector>
-
 #include "cluster/cluster_facts.h"
 #include "metrics_api/values/use_window.h"
 
@@ -15,7 +13,7 @@ namespace podgpu {
 // Returns `window` with the meanings of the cluster role.
 WindowOptions MetricsWindowOf(WindowOptions window, InUseMeaning meaning);
 
-// The reports of the nodes that count, in the order of their addresses.
-std::vector<WindowNode> MetricsNodesOf(const ClusterFacts& facts);
+// The nodes in the order of their addresses. A duplicate of another node is not there at all.
+WindowFleet MetricsFleetOf(const ClusterFacts& facts);
 
 }  // namespace podgpu

@@ -24,18 +24,39 @@ ClusterFacts FactsOfNodes(const std::vector<NodeState>& states) {
   facts.fleet = std::move(fleet);
   facts.states = states;
   auto list = std::make_shared<NodeList>();
-  list->is_found = true;
+  list->is_found = list->is_ok = true;
   facts.list = std::move(list);
   return facts;
 }
 
-TEST(MetricsFeed, TakesTheNodesThatCountAtTheTimeOfTheirReading) {
-  const std::vector<WindowNode> nodes =
-      MetricsNodesOf(FactsOfNodes({NodeState::kOk, NodeState::kUnresponsive, NodeState::kDegraded,
-                                   NodeState::kDuplicate, NodeState::kStarting}));
-  ASSERT_EQ(nodes.size(), 2U);
-  EXPECT_EQ(nodes[0].report->node + nodes[1].report->node, "n0n2");
-  EXPECT_EQ(nodes[0].read_ms, 1'700'000'093'000);
+TEST(MetricsFeed, TellsTheNodesThatCountFromThoseThatDoNotAnswer) {
+  ClusterFacts facts =
+      FactsOfNodes({NodeState::kOk, NodeState::kUnresponsive, NodeState::kDegraded,
+                    NodeState::kDuplicate, NodeState::kStarting, NodeState::kUnresponsive});
+  auto fleet = std::make_shared<Fleet>(*facts.fleet);
+  fleet->nodes[3].report = fleet->nodes[0].report;  // The same node under two addresses.
+  fleet->nodes[5].report = nullptr;                 // It has never answered.
+  facts.fleet = std::move(fleet);
+  const WindowFleet taken = MetricsFleetOf(facts);
+  ASSERT_EQ(taken.nodes.size(), 2U);
+  EXPECT_EQ(taken.nodes[0].report->node + taken.nodes[1].report->node, "n0n2");
+  EXPECT_EQ(taken.nodes[0].read_ms, 1'700'000'093'000);
+  ASSERT_EQ(taken.absent.away.size(), 1U);
+  EXPECT_EQ(taken.absent.away[0]->node, "n1");
+  EXPECT_EQ(taken.absent.unread, 2U);
+  EXPECT_FALSE(taken.absent.may_be_more);
+
+  auto other = std::make_shared<NodeReport>(*facts.fleet->nodes[0].report);
+  other->gpus.resize(1);
+  other->gpus[0].uuid = "GPU-of-another-node";
+  fleet = std::make_shared<Fleet>(*facts.fleet);
+  fleet->nodes[3].report = std::move(other);
+  facts.fleet = std::move(fleet);
+  auto list = std::make_shared<NodeList>(*facts.list);
+  list->is_ok = false;
+  facts.list = std::move(list);
+  EXPECT_EQ(MetricsFleetOf(facts).absent.away.size(), 2U) << "a second node with this name";
+  EXPECT_TRUE(MetricsFleetOf(facts).absent.may_be_more);
 }
 
 TEST(MetricsFeed, MeansByInUseAndIdleTheSameAsThePages) {

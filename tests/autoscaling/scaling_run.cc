@@ -123,8 +123,8 @@ std::vector<ScalingStep> RunScaling(ScalingSignal signal) {
     double value = MeanOverAll(recent);
     if (signal == ScalingSignal::kInUse) {
       const StatusOr<TimedValue> answer =
-          AskExternal(*window.MakeTable(now_ms, nullptr), ExternalMetric::kAverageUtilization,
-                      "serving", LabelSelector());
+          AskExternal(*window.MakeTable(now_ms, kWindow, nullptr),
+                      ExternalMetric::kAverageUtilization, "serving", LabelSelector());
       PODGPU_CHECK(answer.ok());
       value = answer->value;
     }

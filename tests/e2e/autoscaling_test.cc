@@ -257,6 +257,42 @@ TEST_F(AutoscalingTest, GivesAutoscalersTheMeanOfTheSimulatedLoads) {
   }
 }
 
+// What KEDA's scaler metrics-api does with its trigger: it asks the URL, takes the number under
+// valueLocation, and fails unless the status is 200.
+TEST_F(AutoscalingTest, AnswersKedaDirectlyAndNotWithZeroWhenNodesAreAway) {
+  const YamlNode recipe = ReadRecipe("keda-in-use");
+  const YamlNode& trigger = At(At(recipe, "spec"), "triggers").items.at(0);
+  EXPECT_EQ(At(trigger, "type").text, "metrics-api");
+  EXPECT_EQ(At(trigger, "metricType").text, "Value");
+  const YamlNode& metadata = At(trigger, "metadata");
+  const std::string service = "http://podgpu-cluster.podgpu.svc:9401";
+  const std::string url = At(metadata, "url").text;
+  ASSERT_EQ(url.substr(0, service.size()), service);
+  Child cluster({PODGPU_BINARY_DIR "/bin/podgpu", "cluster", "-a=127.0.0.1:0",
+                 "--nodes=file:" + folder_.Write("nodes", node_lines_), "--node-interval=1s",
+                 "--node-withdraw-after=3s"});
+  const uint16_t port = ServedPort(cluster);
+  ASSERT_NE(port, 0) << cluster.output();
+  AwaitAverage(port);
+  LoopbackClient client(port);
+  const auto ask = [&] { return client.Fetch(url.substr(service.size())); };
+  LoopbackResponse answer = ask();
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  double value = 0;
+  EXPECT_TRUE(RE2::PartialMatch(
+      answer.body, "\"" + At(metadata, "valueLocation").text + R"(":([0-9.]+),)", &value));
+  EXPECT_NEAR(value, kMeanSmOfLlm, 1);
+  EXPECT_NE(answer.body.find("\"gpus_in_use\":2,"), std::string::npos) << answer.body;
+
+  exporters_.clear();
+  while ((answer = ask()).status == 200) {
+    EXPECT_EQ(answer.body.find("\"value\":0,"), std::string::npos) << answer.body;
+  }
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_NE(answer.body.find("no node has answered podgpu recently"), std::string::npos)
+      << answer.body;
+}
+
 // A second way to the same values: a cluster role without nodes, over that Prometheus.
 TEST_F(AutoscalingTest, AClusterRoleOverPrometheusGivesTheSame) {
   Child cluster({PODGPU_BINARY_DIR "/bin/podgpu", "cluster", "-a=127.0.0.1:0",

@@ -7,8 +7,6 @@
 namespace podgpu {
 namespace {
 
-constexpr int64_t kMicrosecondsPerMillisecond = 1'000;
-
 // Callers wait for reviews, so these requests have a shorter deadline than their own.
 ApiServerOptions ServerForReviews(ApiServerOptions server) {
   constexpr std::chrono::milliseconds kReviewPatience{4'000};
@@ -18,14 +16,15 @@ ApiServerOptions ServerForReviews(ApiServerOptions server) {
 
 }  // namespace
 
-MetricsApi::MetricsApi(const MetricsApiOptions& options, const Files& files, Clock& clock)
+MetricsApi::MetricsApi(const MetricsApiOptions& options, const WindowTables& tables,
+                       const Files& files, Clock& clock)
     : files_(files),
       clock_(clock),
-      window_(options.window),
+      tables_(tables),
       callers_(options.server, options.seed, files, clock),
       pod_labels_(options.server, options.seed + 1, files, clock),
       reviewer_(ServerForReviews(options.server), {}, files, clock),
-      handler_({.table = table_,
+      handler_({.table = tables_.newest(),
                 .trusted = callers_.trusted(),
                 .pod_labels = pod_labels_,
                 .reviewer = reviewer_,
@@ -56,10 +55,11 @@ Status MetricsApi::MakeTls(const MetricsApiOptions& options) {
 
 StatusOr<std::unique_ptr<MetricsApi>> MetricsApi::Start(const MetricsApiOptions& options,
                                                         const HttpServerOptions& http,
+                                                        const WindowTables& tables,
                                                         const Files& files, Clock& clock) {
   // Private constructor: make_unique cannot reach it.
   std::unique_ptr<MetricsApi> api(
-      new MetricsApi(options, files, clock));  // NOLINT(cppcoreguidelines-owning-memory)
+      new MetricsApi(options, tables, files, clock));  // NOLINT(cppcoreguidelines-owning-memory)
   PODGPU_RETURN_IF_ERROR(api->MakeTls(options));
   HttpServerOptions listener = http;
   listener.address = options.address;
@@ -119,20 +119,8 @@ bool MetricsApi::JoinWithin(std::chrono::milliseconds patience) {
   return all_ended;
 }
 
-void MetricsApi::Feed(std::span<const WindowNode> nodes, WallTime now) {
-  window_.Take(nodes);
-  const int64_t now_ms = ToMicroseconds(now) / kMicrosecondsPerMillisecond;
-  const int64_t end_ms = now_ms / kWindowStepMs * kWindowStepMs;
-  if (end_ms == table_end_ms_) {
-    return;
-  }
-  table_end_ms_ = end_ms;
-  const std::shared_ptr<const NodeLabelMap> labels =
-      node_labels_ == nullptr ? nullptr : node_labels_->labels().Get();
-  std::shared_ptr<const MetricsTable> table = window_.MakeTable(now_ms, labels.get());
-  window_points_ = window_.points();
-  window_bytes_ = window_.bytes() + table->bytes();
-  table_.Set(std::move(table));
+std::shared_ptr<const NodeLabelMap> MetricsApi::NodeLabels() const {
+  return node_labels_ == nullptr ? nullptr : node_labels_->labels().Get();
 }
 
 MetricsApiFacts MetricsApi::Facts() const {
@@ -150,9 +138,9 @@ MetricsApiFacts MetricsApi::Facts() const {
   }
   facts.certificate_expires_s = tls_->expires_s();
   facts.certificate_is_old = tls_->is_old();
-  facts.has_table = table_.Get() != nullptr;
-  facts.window_points = window_points_;
-  facts.window_bytes = window_bytes_;
+  facts.has_table = tables_.newest().Get() != nullptr;
+  facts.window_points = tables_.points();
+  facts.window_bytes = tables_.bytes();
   facts.failed_handshakes = http_counters_.failed_handshakes.load();
   return facts;
 }

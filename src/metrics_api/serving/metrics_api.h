@@ -2,7 +2,7 @@
 //
 // Threads: `http` answers; `callers`, `pod-labels` and, with label keys, `node-labels` follow the
 // API server; `reviews` asks it who may do what; `authority`, only with a self-made certificate,
-// renews it and writes its authority. None of them is the tick, which only calls Feed. Start and
+// renews it and writes its authority. The tick makes the tables (values/window_tables.h). Start and
 // Stop belong to the main thread.
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "metrics_api/access/serving_tls.h"
 #include "metrics_api/access/watches.h"
 #include "metrics_api/serving/handler.h"
-#include "metrics_api/values/use_window.h"
+#include "metrics_api/values/window_tables.h"
 
 namespace podgpu {
 
@@ -36,7 +36,8 @@ class MetricsApi {
   // the API. kInvalidArgument for a bad address or certificate, with the remedy.
   static StatusOr<std::unique_ptr<MetricsApi>> Start(const MetricsApiOptions& options,
                                                      const HttpServerOptions& http,
-                                                     const Files& files, Clock& clock);
+                                                     const WindowTables& tables, const Files& files,
+                                                     Clock& clock);
   MetricsApi(const MetricsApi&) = delete;
   MetricsApi& operator=(const MetricsApi&) = delete;
   // Waits for all threads without limit.
@@ -46,25 +47,23 @@ class MetricsApi {
   void RequestStop();
   bool JoinWithin(std::chrono::milliseconds patience);
 
-  // Takes the newest reports; at each new step publishes a table. Tick thread only.
-  void Feed(std::span<const WindowNode> nodes, WallTime now);
+  // The labels for selectors; null without label keys, and before they are known. Any thread.
+  std::shared_ptr<const NodeLabelMap> NodeLabels() const;
 
-  // Any thread; but the size of the window is as of the last Feed.
+  // Any thread.
   MetricsApiFacts Facts() const;
   uint16_t port() const { return http_->port(); }
 
  private:
-  MetricsApi(const MetricsApiOptions& options, const Files& files, Clock& clock);
+  MetricsApi(const MetricsApiOptions& options, const WindowTables& tables, const Files& files,
+             Clock& clock);
 
   Status MakeTls(const MetricsApiOptions& options);
   void StartThreads();
 
   const Files& files_;
   Clock& clock_;
-  UseWindow window_;  // Tick thread only.
-  int64_t table_end_ms_ = 0;
-  std::atomic<size_t> window_points_ = 0, window_bytes_ = 0;
-  Published<MetricsTable> table_;
+  const WindowTables& tables_;
   CallerWatch callers_;
   PodLabelWatch pod_labels_;
   std::unique_ptr<NodeLabelWatch> node_labels_;  // Null without label keys.

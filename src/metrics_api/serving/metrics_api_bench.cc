@@ -21,6 +21,7 @@ constexpr int kNamespaces = 200;
 constexpr int64_t kStartMs = 1'700'000'000'000;
 constexpr int64_t kIntervalMs = 15'000;
 constexpr int64_t kEndMs = kStartMs + 60'000;
+constexpr std::chrono::minutes kWindow{1};
 
 // All pods of one namespace hold half of the GPUs; 200 others share the rest.
 std::string HolderOf(int node, int gpu) {
@@ -72,7 +73,7 @@ void BM_MakeTable(benchmark::State& state) {
   Fill(window);
   std::shared_ptr<const MetricsTable> table;
   for (auto turn : state) {
-    table = window.MakeTable(kEndMs, nullptr);
+    table = window.MakeTable(kEndMs, kWindow, nullptr);
   }
   state.counters["window_bytes"] = static_cast<double>(window.bytes());
   state.counters["table_bytes"] = static_cast<double>(table->bytes());
@@ -84,7 +85,7 @@ BENCHMARK(BM_MakeTable)->Unit(benchmark::kMillisecond);
 void BM_AskExternal(benchmark::State& state, const char* selector) {
   UseWindow window(TestWindowOptions());
   Fill(window);
-  const auto table = window.MakeTable(kEndMs, nullptr);
+  const auto table = window.MakeTable(kEndMs, kWindow, nullptr);
   const LabelSelector labels = ParseLabelSelector(selector).value();
   for (auto turn : state) {
     const auto value = AskExternal(*table, ExternalMetric::kAverageUtilization, "large", labels);
@@ -97,10 +98,23 @@ BENCHMARK_CAPTURE(BM_AskExternal, workload, "workload=train4")->Unit(benchmark::
 BENCHMARK_CAPTURE(BM_AskExternal, node, "node notin (gpu-node-1,gpu-node-2)")
     ->Unit(benchmark::kMicrosecond);
 
+// The question of /api/v1/in-use; it reads all 40,000 GPUs, whatever it selects.
+void BM_AskInUse(benchmark::State& state, const InUseQuestion& question) {
+  UseWindow window(TestWindowOptions());
+  Fill(window);
+  const auto table = window.MakeTable(kEndMs, kWindow, nullptr);
+  for (auto turn : state) {
+    benchmark::DoNotOptimize(AskInUse(*table, question).value().devices);
+  }
+}
+BENCHMARK_CAPTURE(BM_AskInUse, all, {})->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(BM_AskInUse, workload, {.name_space = "large", .workload = "train4"})
+    ->Unit(benchmark::kMicrosecond);
+
 void BM_AskPods(benchmark::State& state) {
   UseWindow window(TestWindowOptions());
   Fill(window);
-  const auto table = window.MakeTable(kEndMs, nullptr);
+  const auto table = window.MakeTable(kEndMs, kWindow, nullptr);
   const LabelSelector none;
   for (auto turn : state) {
     const auto values = AskPods(
@@ -114,7 +128,8 @@ void BM_AskPods(benchmark::State& state) {
 BENCHMARK(BM_AskPods)->Unit(benchmark::kMicrosecond);
 
 // One client that asks as the aggregator does, on one connection; its own cost is included. Each
-// question differs, so no answer is kept.
+// question differs, so no answer is kept. The argument: other connections that have sent half of a
+// request.
 void BM_AnswerOverTls(benchmark::State& state) {
   const WebConfigFiles files;
   const SystemFiles system_files;
@@ -130,13 +145,27 @@ void BM_AnswerOverTls(benchmark::State& state) {
   options.service = MetricsService{"podgpu", "gpu"};
   options.window = TestWindowOptions();
   options.server = plane.Options(files.path(""));
-  const auto api = MetricsApi::Start(options, LoopbackOptions(), system_files, clock).value();
+  WindowTables tables(options.window, true);
+  const auto api =
+      MetricsApi::Start(options, LoopbackOptions(), tables, system_files, clock).value();
+  const auto feed = [&tables](int64_t read_ms, int64_t now_ms) {
+    tables.Feed(
+        [read_ms] {
+          return WindowFleet{Reading(read_ms), {}};
+        },
+        WallTime(std::chrono::milliseconds(now_ms)), nullptr);
+  };
   for (int64_t at = kStartMs + 1'000; at < kEndMs; at += kIntervalMs) {
-    api->Feed(Reading(at), WallTime(std::chrono::milliseconds(at)));
+    feed(at, at);
   }
-  api->Feed(Reading(kEndMs - 1), WallTime(std::chrono::milliseconds(kEndMs + kWindowStepMs)));
+  feed(kEndMs - 1, kEndMs + kWindowStepMs);
   Await([&] { return api->Facts().callers.is_ok; });
   const MadeCertificate identity = proxies.Issue("aggregator", "");
+  std::vector<std::unique_ptr<TlsClient>> slow;
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    slow.push_back(std::make_unique<TlsClient>(api->port()));
+    slow.back()->Send("GET /apis HTTP/1.1\r\nX-Slow: ");
+  }
   TlsClient client(api->port(), 0, &identity);
   std::vector<double> seconds;
   int number = 0;
@@ -158,7 +187,12 @@ void BM_AnswerOverTls(benchmark::State& state) {
   state.counters["per_second"] =
       benchmark::Counter(static_cast<double>(seconds.size()), benchmark::Counter::kIsRate);
 }
-BENCHMARK(BM_AnswerOverTls)->Unit(benchmark::kMicrosecond)->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(BM_AnswerOverTls)
+    ->Arg(0)
+    ->Arg(100)
+    ->Unit(benchmark::kMicrosecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace podgpu

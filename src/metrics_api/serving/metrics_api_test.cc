@@ -50,7 +50,8 @@ class MetricsApiTest : public testing::Test {
     options.window = TestWindowOptions();
     options.window.label_keys = std::move(label_keys);
     options.server = plane_.Options(files_.path(""));
-    auto api = MetricsApi::Start(options, LoopbackOptions(), system_files_, clock_);
+    tables_ = std::make_unique<WindowTables>(options.window, true);
+    auto api = MetricsApi::Start(options, LoopbackOptions(), *tables_, system_files_, clock_);
     ASSERT_TRUE(api.ok()) << api.status();
     api_ = *std::move(api);
     ReportedGpu one = TestGpu("GPU-1", {"ml/llm-1"});
@@ -61,7 +62,12 @@ class MetricsApiTest : public testing::Test {
     Feed(2);
   }
   void Feed(int steps_later) {
-    api_->Feed(nodes_, WallTime(std::chrono::milliseconds(kReadMs + steps_later * kWindowStepMs)));
+    tables_->Feed(
+        [this] {
+          return WindowFleet{nodes_, {}};
+        },
+        WallTime(std::chrono::milliseconds(kReadMs + steps_later * kWindowStepMs)),
+        api_->NodeLabels().get());
   }
 
   void StartReady() {
@@ -107,6 +113,7 @@ class MetricsApiTest : public testing::Test {
   const MadeCertificate proxy_ = proxy_authority_.Issue("aggregator", "");
   FakeControlPlane plane_;
   std::vector<WindowNode> nodes_;
+  std::unique_ptr<WindowTables> tables_;
   std::unique_ptr<MetricsApi> api_;
 };
 
@@ -366,6 +373,19 @@ TEST_F(MetricsApiTest, RefusesWhatItDoesNotHave) {
   EXPECT_NE(client.Read().find("405 Method Not Allowed"), std::string::npos);
 }
 
+TEST_F(MetricsApiTest, AnswersBesideSlowClientsAndRefusesOversizedRequests) {
+  StartReady();
+  std::vector<std::unique_ptr<TlsClient>> slow;
+  for (int i = 0; i < 100; ++i) {
+    slow.push_back(std::make_unique<TlsClient>(api_->port()));
+    ASSERT_TRUE(slow.back()->Send("GET /apis HTTP/1.1\r\nX-Slow: ")) << i;
+  }
+  EXPECT_EQ(GetAsMaster(kFree).status, 200);
+  EXPECT_EQ(GetAsMaster(kFree, "X-Long: " + std::string(20'000, 'a') + "\r\n").status, 431);
+  EXPECT_EQ(GetAsMaster(kFree, "Content-Length: 10000000\r\n").status, 413);
+  EXPECT_EQ(GetAsMaster(kFree).status, 200);
+}
+
 TEST_F(MetricsApiTest, SaysWhoOwnsAnApiService) {
   plane_.SetApiService(std::string(kApiServices[0]), {"keda-metrics", "keda", "", false, 1});
   StartReady();
@@ -385,7 +405,8 @@ TEST_F(MetricsApiTest, RefusesAnAddressThatIsInUse) {
   options.service = MetricsService{"podgpu", "gpu"};
   options.window = TestWindowOptions();
   options.server = plane_.Options(files_.path(""));
-  const auto second = MetricsApi::Start(options, LoopbackOptions(), system_files_, clock_);
+  const auto second =
+      MetricsApi::Start(options, LoopbackOptions(), *tables_, system_files_, clock_);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kInvalidArgument);
 }
 

@@ -126,12 +126,6 @@ void ReadOpenApi(std::span<const std::string> segments, MetricsPath& path) {
   }
 }
 
-std::string DecodedParameter(std::string_view value) {
-  std::string text(value);
-  std::ranges::replace(text, '+', ' ');
-  return PercentDecode(text);
-}
-
 }  // namespace
 
 std::span<const MetricsVersionRow> MetricsVersions() { return kVersions; }
@@ -161,15 +155,11 @@ MetricsPath ReadMetricsPath(std::string_view text) {
 
 MetricsQuery ReadMetricsQuery(std::string_view text) {
   MetricsQuery query;
-  for (const std::string_view parameter : Split(text, '&')) {
-    const size_t equals = parameter.find('=');
-    const std::string_view name = parameter.substr(0, equals);
-    const std::string_view value =
-        equals == std::string_view::npos ? std::string_view() : parameter.substr(equals + 1);
+  for (auto& [name, value] : QueryParameters(text)) {
     if (name == "labelSelector") {
-      query.label_selector = DecodedParameter(value);
+      query.label_selector = std::move(value);
     } else if (name == "metricLabelSelector") {
-      query.metric_label_selector = DecodedParameter(value);
+      query.metric_label_selector = std::move(value);
     }
   }
   return query;

@@ -10,6 +10,7 @@ namespace podgpu {
 namespace {
 
 constexpr double kPercentPerWhole = 100;
+constexpr const char* kNoNode = "no node has answered podgpu recently, so no GPU has a fresh value";
 
 std::string AllLabels(const MetricsTable& table, std::string_view own) {
   std::string all(own);
@@ -125,18 +126,35 @@ std::span<const Row> RowsOf(const MetricsTable& table, const std::vector<Row>& r
   return {range.begin(), range.end()};
 }
 
-Status NothingHeld(const MetricsTable& table, std::string_view name_space) {
+// `wanted`: what no pod holds. `unknown`: as of UnknownDevices.
+Status NothingHeldLike(const MetricsTable& table, const std::string& wanted,
+                       const std::string& unknown) {
   if (table.gpus.empty()) {
     return absl::NotFoundError(
-        table.nodes.empty()
-            ? "no node has answered podgpu recently, so no GPU has a fresh value"
+        table.live_nodes == 0
+            ? kNoNode
             : "no node tells which pods hold its GPUs; see the verdicts of the nodes");
   }
-  const std::string unknown = absl::StrFormat("; %d nodes do not tell which pods hold their GPUs",
-                                              table.nodes_without_holders);
-  return absl::NotFoundError(
-      absl::StrFormat("no pod of the namespace %s holds a GPU that the selector selects%s",
-                      Quoted(name_space), table.nodes_without_holders == 0 ? "" : unknown));
+  std::string reason = wanted;
+  if (!unknown.empty()) {
+    reason += "; " + unknown;
+  } else if (table.nodes_without_holders > 0) {
+    absl::StrAppendFormat(&reason, "; %d nodes do not tell which pods hold their GPUs",
+                          table.nodes_without_holders);
+  }
+  if (table.has_hidden_pods) {
+    reason += "; some nodes do not tell the names of all pods (--api-namespaces)";
+  }
+  return absl::NotFoundError(reason);
+}
+
+Status NothingHeld(const MetricsTable& table, std::string_view name_space,
+                   const std::string& unknown = "") {
+  return NothingHeldLike(
+      table,
+      absl::StrFormat("no pod of the namespace %s holds a GPU that the selector selects",
+                      Quoted(name_space)),
+      unknown);
 }
 
 constexpr std::string_view kHeldLabels = "namespace, workload, model, node";
@@ -164,32 +182,97 @@ size_t VisitHeld(const MetricsTable& table, std::string_view name_space,
   return count;
 }
 
+// Averages a measure over the samples of devices in which they are in use.
+class InUseAverage {
+ public:
+  explicit InUseAverage(size_t measure) : measure_(measure) {}
+
+  void Add(const TableDevice& device) {
+    ++selected_;
+    const InUseTally& tally = device.in_use[measure_];
+    if (tally.known == 0) {
+      return;
+    }
+    oldest_ms_ = devices_ == 0 ? tally.oldest_ms : std::min(oldest_ms_, tally.oldest_ms);
+    ++devices_;
+    in_use_ += tally.in_use == 0 ? 0U : 1U;
+    samples_ += tally.in_use;
+    shares_ += tally.shares;
+  }
+
+  bool is_empty() const { return selected_ == 0; }
+
+  // `unknown` says which further devices may be in use; empty: there are none. Then 0 is the truth.
+  StatusOr<InUseMean> Mean(const std::string& unknown) const {
+    if (devices_ == 0) {
+      return absl::NotFoundError(absl::StrFormat(
+          "none of the %d selected GPUs has a value of the measure %s, or it is not known whether "
+          "they are in use; see the pages of their nodes, or choose another measure, such as %s",
+          selected_, kAveragedMeasureNames[measure_],
+          kAveragedMeasureNames[measure_ == static_cast<size_t>(AveragedMeasure::kSm) ? 0 : 1]));
+    }
+    if (shares_ == 0 && !unknown.empty()) {
+      return absl::NotFoundError("the selected GPUs do nothing as far as known, but " + unknown);
+    }
+    if (shares_ == 0 && devices_ < selected_) {
+      return absl::NotFoundError(absl::StrFormat(
+          "the selected GPUs do nothing as far as known, but %d of them have no value of the "
+          "measure %s, or it is not known whether they are in use",
+          selected_ - devices_, kAveragedMeasureNames[measure_]));
+    }
+    const double percent =
+        samples_ == 0 ? 0 : shares_ / static_cast<double>(samples_) * kPercentPerWhole;
+    return InUseMean{{percent, oldest_ms_}, devices_, in_use_};
+  }
+
+ private:
+  const size_t measure_;
+  size_t selected_ = 0, devices_ = 0, in_use_ = 0;
+  uint64_t samples_ = 0;
+  double shares_ = 0;
+  int64_t oldest_ms_ = 0;
+};
+
+// Says which devices may be in use without a sample that says so; empty: there are none. `selects`
+// takes a row of MetricsTable::unknown.
+template <typename Selects>
+std::string UnknownDevices(const MetricsTable& table, Selects selects) {
+  if (table.nodes_unread > 0) {
+    return absl::StrFormat(
+        "%d nodes have not answered podgpu yet; repair them, or take them out of --nodes",
+        table.nodes_unread);
+  }
+  if (table.may_have_more_nodes) {
+    return "the list of nodes is not complete; /readyz of podgpu cluster says why";
+  }
+  const auto found = std::ranges::find_if(table.unknown, selects);
+  if (found == table.unknown.end()) {
+    return "";
+  }
+  return absl::StrFormat(
+      "the node %s %s", Quoted(table.nodes[found->node]),
+      found->is_away ? "no longer answers podgpu" : "does not tell which pods hold its GPUs");
+}
+
 StatusOr<TimedValue> AskAverage(const MetricsTable& table, std::string_view name_space,
                                 const LabelSelector& labels) {
   PODGPU_ASSIGN_OR_RETURN(
       const TableSelector selector,
       TableSelector::Make(table, labels, "namespace, workload, model, node, measure"));
-  InUseTally sum;
-  const size_t held = VisitHeld(table, name_space, selector, [&](const TableDevice& device) {
-    const InUseTally& tally = device.in_use[selector.measure()];
-    if (tally.known > 0) {
-      sum.oldest_ms = sum.known == 0 ? tally.oldest_ms : std::min(sum.oldest_ms, tally.oldest_ms);
-      sum.known += tally.known;
-      sum.in_use += tally.in_use;
-      sum.shares += tally.shares;
-    }
+  InUseAverage average(selector.measure());
+  VisitHeld(table, name_space, selector, [&](const TableDevice& device) { average.Add(device); });
+  const std::string unknown = UnknownDevices(table, [&](const TableUnknown& row) {
+    const bool may_be_of_pod =
+        row.kind == TableUnknown::Kind::kOfAny ||
+        (row.kind == TableUnknown::Kind::kOfPod && table.namespaces[row.name_space] == name_space &&
+         selector.SelectsNamespace(name_space) && selector.SelectsWorkload(row.workload));
+    return may_be_of_pod && selector.SelectsNode(row.node) && selector.SelectsModel(row.model);
   });
-  if (held == 0) {
-    return NothingHeld(table, name_space);
+  if (average.is_empty()) {
+    return NothingHeld(table, name_space, unknown);
   }
-  if (sum.known == 0) {
-    return absl::NotFoundError(absl::StrFormat(
-        "none of the %d selected GPUs has a value of the measure %s; choose another one, such as "
-        "measure=sm",
-        held, kAveragedMeasureNames[selector.measure()]));
-  }
-  return TimedValue{sum.in_use == 0 ? 0 : sum.shares / sum.in_use * kPercentPerWhole,
-                    sum.oldest_ms};
+  PODGPU_ASSIGN_OR_RETURN(const InUseMean mean, average.Mean(unknown));
+  return mean.percent;
 }
 
 // Sums a figure of the devices over those that have it.
@@ -306,6 +389,34 @@ Status NoPodValue(const MetricsTable& table, const PodQuestion& question, size_t
   return absl::NotFoundError("the GPU of the pod has no such value; see the verdict of its node");
 }
 
+// Which of the texts are `wanted`: all, if it is empty.
+std::vector<bool> Selected(const std::vector<std::string>& texts, const std::string& wanted) {
+  std::vector<bool> selected(texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    selected[i] = wanted.empty() || texts[i] == wanted;
+  }
+  return selected;
+}
+
+// Names what the question selects, so that a typing error can be seen.
+Status NothingToAverage(const MetricsTable& table, const InUseQuestion& question,
+                        const std::string& unknown) {
+  if (table.devices.empty()) {
+    return absl::NotFoundError(table.live_nodes == 0 ? kNoNode
+                                                     : "the nodes that answer have no GPU");
+  }
+  const bool is_held = !question.name_space.empty() || !question.workload.empty();
+  std::string wanted = is_held ? "no pod holds a GPU with" : "there is no GPU with";
+  for (const auto& [name, value] :
+       {std::pair("namespace", &question.name_space), std::pair("workload", &question.workload),
+        std::pair("model", &question.model)}) {
+    if (!value->empty()) {
+      absl::StrAppendFormat(&wanted, " %s=%s", name, Quoted(*value));
+    }
+  }
+  return is_held ? NothingHeldLike(table, wanted, unknown) : absl::NotFoundError(wanted);
+}
+
 }  // namespace
 
 StatusOr<TimedValue> AskExternal(const MetricsTable& table, ExternalMetric metric,
@@ -323,6 +434,39 @@ StatusOr<TimedValue> AskExternal(const MetricsTable& table, ExternalMetric metri
       return AskSum(table, name_space, selector, &TableDevice::power_watts);
   }
   return absl::InternalError("unknown metric");
+}
+
+StatusOr<InUseMean> AskInUse(const MetricsTable& table, const InUseQuestion& question) {
+  const std::vector<bool> namespaces = Selected(table.namespaces, question.name_space);
+  const std::vector<bool> workloads = Selected(table.workloads, question.workload);
+  const std::vector<bool> models = Selected(table.models, question.model);
+  const auto selects_pods = [&](uint32_t name_space, uint32_t workload) {
+    return namespaces[name_space] && workloads[workload];
+  };
+  const bool asks_for_pods = !question.name_space.empty() || !question.workload.empty();
+  std::vector<bool> is_selected(table.devices.size(), !asks_for_pods);
+  for (size_t i = 0; asks_for_pods && i < table.holdings.size(); ++i) {
+    const TableHolding& holding = table.holdings[i];
+    const auto begin = table.held_by.begin() + holding.first_workload;
+    if (std::any_of(begin, begin + holding.workload_count, [&](uint32_t workload) {
+          return selects_pods(holding.name_space, workload);
+        })) {
+      is_selected[holding.device] = true;
+    }
+  }
+  InUseAverage average(static_cast<size_t>(question.measure));
+  for (size_t i = 0; i < table.devices.size(); ++i) {
+    if (is_selected[i] && models[table.devices[i].model]) {
+      average.Add(table.devices[i]);
+    }
+  }
+  const std::string unknown = UnknownDevices(table, [&](const TableUnknown& row) {
+    const bool may_be_of_pod =
+        row.kind == TableUnknown::Kind::kOfAny ||
+        (row.kind == TableUnknown::Kind::kOfPod && selects_pods(row.name_space, row.workload));
+    return models[row.model] && (asks_for_pods ? may_be_of_pod : row.is_away);
+  });
+  return average.is_empty() ? NothingToAverage(table, question, unknown) : average.Mean(unknown);
 }
 
 StatusOr<std::vector<PodValue>> AskPods(const MetricsTable& table, const PodQuestion& question,

@@ -21,6 +21,19 @@ namespace podgpu {
 StatusOr<TimedValue> AskExternal(const MetricsTable& table, ExternalMetric metric,
                                  std::string_view name_space, const LabelSelector& selector);
 
+// A question about devices in use; an empty text selects everything.
+struct InUseQuestion {
+  std::string name_space = {}, workload = {}, model = {};
+  AveragedMeasure measure = AveragedMeasure::kMemoryCopy;
+};
+struct InUseMean {
+  TimedValue percent;  // 0 if no device was in use; never if one of them may have been.
+  size_t devices = 0;  // Selected GPUs and MIG instances with a value.
+  size_t in_use = 0;   // Those of them that were in use at some time of the window.
+};
+// Without namespace and workload, devices that no pod holds count, too.
+StatusOr<InUseMean> AskInUse(const MetricsTable& table, const InUseQuestion& question);
+
 struct PodValue {
   std::string_view pod;  // Name of the pod, borrowed from the table.
   TimedValue value;

@@ -9,6 +9,7 @@ namespace podgpu {
 namespace {
 
 constexpr int64_t kStart = 1'700'000'000'000;  // A whole step.
+constexpr std::chrono::minutes kWindow{1};
 
 LabelSelector Selector(std::string_view text) { return ParseLabelSelector(text).value(); }
 
@@ -34,11 +35,11 @@ class MetricQuestionTest : public testing::Test {
   }
   StatusOr<TimedValue> Ask(ExternalMetric metric, std::string_view selector = "",
                            std::string_view name_space = "ml") {
-    table_ = window_.MakeTable(now_ms_, &labels_);
+    table_ = window_.MakeTable(now_ms_, kWindow, &labels_);
     return AskExternal(*table_, metric, name_space, Selector(selector));
   }
   StatusOr<std::vector<PodValue>> AskPod(PodMetric metric, std::string_view name) {
-    table_ = window_.MakeTable(now_ms_, &labels_);
+    table_ = window_.MakeTable(now_ms_, kWindow, &labels_);
     return AskPods(*table_, {.metric = metric, .name_space = "ml", .name = name}, {});
   }
 
@@ -82,7 +83,7 @@ TEST_F(MetricQuestionTest, IsZeroIfNothingIsInUseAndAbsentWithoutAnyDevice) {
       {"", "empty", "no pod of the namespace \"empty\" holds a GPU"},
       {"workload=web", "ml", "no pod of the namespace \"ml\" holds a GPU that the selector"},
       {"namespace=other", "ml", "no pod of the namespace \"ml\""},
-      {"measure=sm", "ml", "none of the 1 selected GPUs has a value of the measure sm"},
+      {"measure=sm", "ml", "none of the 1 selected GPUs has a value of the measure sm, or "},
   };
   for (const Row& row : rows) {
     const auto answer = Ask(ExternalMetric::kAverageUtilization, row.selector, row.name_space);
@@ -90,6 +91,149 @@ TEST_F(MetricQuestionTest, IsZeroIfNothingIsInUseAndAbsentWithoutAnyDevice) {
     EXPECT_NE(std::string(answer.status().message()).find(row.says), std::string::npos)
         << answer.status();
   }
+}
+
+TEST_F(MetricQuestionTest, CountsTheDevicesOfAMeanInUse) {
+  Read("n1", {"ml/llm-1", "other/llm-1"}, 80, 1'000);
+  Read("n2", {"ml/llm-2"}, 0, 1'000);
+  Read("n3", {"ml/web-1"}, 40, 31'000);
+  Read("n4", {}, 60, 31'000);  // Processes outside pods.
+  const auto table = window_.MakeTable(now_ms_, kWindow, nullptr);
+  struct Row {
+    InUseQuestion question;
+    double percent;
+    size_t devices, in_use;
+  };
+  const Row rows[] = {
+      {{}, 60, 4, 3},
+      {{.model = "NVIDIA H100"}, 60, 4, 3},
+      {{.name_space = "ml"}, 60, 3, 2},
+      {{.workload = "llm"}, 80, 2, 1},  // A device that two namespaces hold counts once.
+      {{.name_space = "other", .workload = "llm"}, 80, 1, 1},
+      {{.name_space = "ml", .workload = "web", .model = "NVIDIA H100"}, 40, 1, 1},
+  };
+  for (const Row& row : rows) {
+    const StatusOr<InUseMean> mean = AskInUse(*table, row.question);
+    ASSERT_TRUE(mean.ok()) << mean.status();
+    EXPECT_NEAR(mean->percent.value, row.percent, 1e-4);
+    EXPECT_EQ(mean->devices, row.devices) << row.percent;
+    EXPECT_EQ(mean->in_use, row.in_use) << row.percent;
+  }
+}
+
+TEST_F(MetricQuestionTest, SaysWhyThereIsNoMeanInUse) {
+  const auto says = [this](const InUseQuestion& question) {
+    const StatusOr<InUseMean> mean =
+        AskInUse(*window_.MakeTable(now_ms_, kWindow, nullptr), question);
+    EXPECT_EQ(mean.status().code(), absl::StatusCode::kNotFound);
+    return std::string(mean.status().message());
+  };
+  EXPECT_EQ(says({}), "no node has answered podgpu recently, so no GPU has a fresh value");
+  nodes_["n0"] = TestNode("n0", {}, kStart);
+  Take();
+  EXPECT_EQ(says({}), "the nodes that answer have no GPU");
+  Read("n1", {"ml/llm-1"}, 80, 1'000);
+  EXPECT_EQ(says({.model = "A100"}), "there is no GPU with model=\"A100\"");
+  EXPECT_EQ(says({.name_space = "ml", .workload = "lmm"}),
+            "no pod holds a GPU with namespace=\"ml\" workload=\"lmm\"");
+  EXPECT_EQ(says({.measure = AveragedMeasure::kSm}),
+            "none of the 1 selected GPUs has a value of the measure sm, or it is not known whether "
+            "they are in use; see the pages of their nodes, or choose another measure, such as "
+            "memory_copy");
+  auto report = std::make_shared<NodeReport>(*nodes_["n1"].report);
+  report->owners_known = false;
+  nodes_ = {{"n1", {report, kStart + 2'000}}};
+  Take();
+  EXPECT_EQ(says({.workload = "llm"}),
+            "no node tells which pods hold its GPUs; see the verdicts of the nodes");
+}
+
+// The mean of idle pods while other nodes do not answer, by both interfaces; "" stands for 0.
+TEST_F(MetricQuestionTest, IsNotZeroWhileDevicesThatAreNotKnownMayBeInUse) {
+  ReportedGpu silent = TestGpu("GPU-2", {"ml/llm-2", "ml/job-1"});
+  silent.model = "A100";
+  const std::shared_ptr<const NodeReport> away = TestNode("n2", {silent}, kStart).report;
+  auto unheld =
+      std::make_shared<NodeReport>(*TestNode("n3", {TestGpu("GPU-3", {})}, kStart).report);
+  const auto untold = std::make_shared<NodeReport>(*unheld);
+  untold->owners_known = false;
+  struct Row {
+    const char* what;
+    AbsentNodes absent;
+    InUseQuestion question;
+    const char* says;
+  };
+  const char* const gone = "do nothing as far as known, but the node \"n2\" no longer answers";
+  const Row rows[] = {
+      {"all nodes answer", {}, {.name_space = "ml"}, ""},
+      {"a node with such pods is away", {{away}}, {.name_space = "ml", .workload = "llm"}, gone},
+      {"a node with other pods is away", {{away}}, {.name_space = "ml", .workload = "web"}, ""},
+      {"another namespace", {{away}}, {.name_space = "other"}, ""},
+      {"another model", {{away}}, {.name_space = "ml", .model = "NVIDIA H100"}, ""},
+      {"all devices", {{away}}, {}, gone},
+      {"all devices, no pod held it", {{unheld}}, {}, "the node \"n3\" no longer answers"},
+      {"no pod held it", {{unheld}}, {.name_space = "ml"}, ""},
+      {"its pods were not known", {{untold}}, {.name_space = "ml"}, "the node \"n3\" no longer"},
+      {"a node is new",
+       {{}, 1},
+       {.name_space = "ml"},
+       "but 1 nodes have not answered podgpu yet; "},
+      {"the list is not complete", {{}, 0, true}, {.name_space = "ml"}, "the list of nodes is not"},
+  };
+  ReportedGpu idle = TestGpu("GPU-1", {"ml/llm-1", "ml/web-1", "other/web-1"});
+  SetUse(idle.use, UseMeasure::kMemoryCopy, 0);
+  for (const Row& row : rows) {
+    window_.Take(std::vector<WindowNode>{TestNode("n1", {idle}, kStart)}, row.absent);
+    const auto table = window_.MakeTable(now_ms_, kWindow, nullptr);
+    const auto check = [&](const Status& status) {
+      const std::string says(status.message());
+      EXPECT_EQ(says.empty(), std::string(row.says).empty()) << row.what << says;
+      EXPECT_NE(says.find(row.says), std::string::npos) << row.what << says;
+    };
+    check(AskInUse(*table, row.question).status());
+    std::string selector = row.question.workload.empty() ? "" : "workload=" + row.question.workload;
+    selector += row.question.model.empty() ? "" : "node=n1";
+    if (!row.question.name_space.empty()) {
+      check(AskExternal(*table, ExternalMetric::kAverageUtilization, row.question.name_space,
+                        Selector(selector))
+                .status());
+    }
+  }
+}
+
+TEST_F(MetricQuestionTest, IsNotZeroWhileAGpuHasNoValueOrANodeDoesNotTellItsPods) {
+  Read("n1", {"ml/llm-1"}, 0, 1'000);
+  nodes_["n2"] = TestNode("n2", {TestGpu("GPU-n2", {"ml/llm-2"})}, kStart + 1'000);
+  Take();
+  EXPECT_EQ(std::string(Ask(ExternalMetric::kAverageUtilization).status().message()),
+            "the selected GPUs do nothing as far as known, but 1 of them have no value of the "
+            "measure memory_copy, or it is not known whether they are in use");
+  auto report = std::make_shared<NodeReport>(*nodes_["n2"].report);
+  report->owners_known = false;
+  nodes_["n2"] = {report, kStart + 2'000};
+  Take();
+  EXPECT_EQ(std::string(Ask(ExternalMetric::kAverageUtilization).status().message()),
+            "the selected GPUs do nothing as far as known, but the node \"n2\" does not tell which "
+            "pods hold its GPUs");
+  report = std::make_shared<NodeReport>(*report);
+  report->gpus.clear();
+  nodes_["n2"] = {report, kStart + 3'000};
+  Take();
+  EXPECT_EQ(Ask(ExternalMetric::kAverageUtilization)->value, 0) << "it has no GPU";
+}
+
+TEST_F(MetricQuestionTest, IsOfTheNewSamplesWhenTheClockHasBeenSetBack) {
+  Read("n1", {"ml/llm-1"}, 80, 1'800'000);
+  Read("n1", {"ml/llm-1"}, 20, 1'000);
+  EXPECT_NEAR(Ask(ExternalMetric::kAverageUtilization)->value, 20, 1e-4);
+}
+
+TEST_F(MetricQuestionTest, ForgetsTheActivityOfThePodThatHeldTheDeviceBefore) {
+  Read("n1", {"batch/job-1"}, 95, 1'000);
+  Read("n1", {"ml/llm-1"}, 0, 16'000);
+  EXPECT_EQ(Ask(ExternalMetric::kAverageUtilization)->value, 0);
+  Read("n1", {"ml/llm-1"}, 40, 31'000);
+  EXPECT_NEAR(Ask(ExternalMetric::kAverageUtilization)->value, 40, 1e-4);
 }
 
 TEST_F(MetricQuestionTest, RefusesLabelsThatTheMetricDoesNotHave) {
@@ -140,25 +284,10 @@ TEST_F(MetricQuestionTest, SaysThatTheHoldersOfANodeAreUnknown) {
   }
   Read("n2", {}, 0, 1'000);
   EXPECT_EQ(Ask(ExternalMetric::kFreeGpus)->value, 1);
-  EXPECT_EQ(std::string(Ask(ExternalMetric::kAverageUtilization).status().message()),
-            "no pod of the namespace \"ml\" holds a GPU that the selector selects; 1 nodes do not "
-            "tell which pods hold their GPUs");
-}
-
-TEST_F(MetricQuestionTest, EndsAtWholeStepsSoThatReplicasAgree) {
-  Read("n1", {"ml/llm-1"}, 80, 61'000);
-  now_ms_ = kStart + 64'999;
-  EXPECT_FALSE(Ask(ExternalMetric::kAverageUtilization).ok()) << "the step has not ended";
-  now_ms_ = kStart + 65'000;
-  EXPECT_NEAR(Ask(ExternalMetric::kAverageUtilization)->value, 80, 1e-4);
-  // The other replica received more readings, in another order of time.
-  UseWindow other(Options());
-  ReportedGpu gpu = TestGpu("GPU-n1", {"ml/llm-1"});
-  SetUse(gpu.use, UseMeasure::kMemoryCopy, 10);
-  other.Take(std::vector<WindowNode>{TestNode("n1", {gpu}, kStart + 60'500)});
-  other.Take(std::vector<WindowNode>{nodes_["n1"]});
-  const auto table = other.MakeTable(now_ms_, nullptr);
-  EXPECT_NEAR(AskExternal(*table, ExternalMetric::kAverageUtilization, "ml", {})->value, 80, 1e-4);
+  EXPECT_EQ(
+      std::string(Ask(ExternalMetric::kAverageUtilization).status().message()),
+      "no pod of the namespace \"ml\" holds a GPU that the selector selects; the node \"n1\" does "
+      "not tell which pods hold its GPUs");
 }
 
 TEST_F(MetricQuestionTest, KeepsTheNewestSampleOfASlowNodeAndForgetsAMissingOne) {
@@ -174,10 +303,9 @@ TEST_F(MetricQuestionTest, KeepsTheNewestSampleOfASlowNodeAndForgetsAMissingOne)
   EXPECT_EQ(window_.points(), 0U);
 }
 
-TEST_F(MetricQuestionTest, HasBoundedMemory) {
+TEST_F(MetricQuestionTest, HasBoundedMemoryAlsoWithoutQuestions) {
   for (int64_t second = 0; second < 3'600; ++second) {
     Read("n1", {"ml/llm-1"}, 5, second * 1'000);
-    window_.MakeTable(kStart + second * 1'000, nullptr);
   }
   EXPECT_LE(window_.points(), 60'000U / kWindowStepMs + 2);
   EXPECT_GT(window_.bytes(), 0U);

@@ -1,6 +1,6 @@
 // The figures of all GPUs and pods over the window, ready for questions.
 //
-// The tick makes a table each 5 s (use_window.h) and publishes it; questions read it. Texts are
+// window_tables.h makes them, for the metrics API each 5 s; questions read them. Texts are
 // stored once, and rows refer to them by number, so that a selector is checked once for each text
 // and not for each row. A figure has the time of the oldest sample in it; an unknown figure is
 // absent. Immutable once published; any thread.
@@ -74,8 +74,21 @@ struct TablePod {
   int64_t oldest_ms = 0;  // Time of the oldest of these samples.
 };
 
+// A device that may be in use without a sample that says so.
+struct TableUnknown {
+  enum class Kind : uint8_t {
+    kOfPod,   // Of a node that no longer answers; the pod below held it.
+    kOfNone,  // Likewise; no pod held it whose name is known.
+    kOfAny,   // The node does not tell, or did not tell at last, which pods hold it.
+  };
+  Kind kind = Kind::kOfNone;
+  bool is_away = false;  // Its node no longer answers.
+  uint32_t node = 0, model = 0;
+  uint32_t name_space = 0, workload = 0;  // For kOfPod.
+};
+
 struct MetricsTable {
-  int64_t end_ms = 0;  // End of the window: a whole multiple of 5 s since 1970.
+  int64_t end_ms = 0;  // End of the window, since 1970; for the metrics API a multiple of 5 s.
   std::vector<std::string> nodes, models, workloads, namespaces;
   std::vector<std::string> label_keys;  // Keys of node labels that selectors may use.
   // Values of `label_keys`: one row per node, one value per key.
@@ -85,7 +98,12 @@ struct MetricsTable {
   std::vector<uint32_t> held_by;       // Indices in workloads.
   std::vector<TableGpu> gpus;          // GPUs of the nodes that know the holders.
   std::vector<TablePod> pods;          // Sorted by namespace, then by name.
-  size_t nodes_without_holders = 0;    // Nodes whose kubelet does not tell the holders.
+  size_t nodes_without_holders = 0;    // Nodes with GPUs whose kubelet does not tell the holders.
+  size_t live_nodes = 0;               // Nodes that count; in `nodes` others follow them.
+  std::vector<TableUnknown> unknown;
+  size_t nodes_unread = 0;           // Nodes that have not answered yet.
+  bool may_have_more_nodes = false;  // The list of nodes is not complete.
+  bool has_hidden_pods = false;      // Some nodes do not tell all names (--api-namespaces).
 
   // Number of bytes that it occupies, about.
   size_t bytes() const;

@@ -12,22 +12,40 @@ constexpr size_t kUtilizationSample = kAveragedMeasureCount;
 constexpr size_t kPowerSample = kAveragedMeasureCount + 1;
 constexpr float kNoSample = std::numeric_limits<float>::quiet_NaN();
 
+bool HaveTheSamePods(const DeviceUse& a, const DeviceUse& b) {
+  return a.hidden_owners == b.hidden_owners &&
+         std::ranges::equal(
+             a.owners, b.owners, [](const ReportedOwner& one, const ReportedOwner& other) {
+               return one.pod == other.pod && one.pod_namespace == other.pod_namespace;
+             });
+}
+
 std::string InstanceId(const ReportedGpu& gpu, const ReportedInstance& instance) {
   return gpu.uuid + "/" + std::to_string(instance.gpu_instance_id);
 }
 
 }  // namespace
 
-// A step has one sample; the newest of its samples counts.
+// A step has one sample; the newest of its samples counts. Of those before the window the newest
+// stays: energy grows from it.
 template <typename AnyPoint>
-void UseWindow::Append(AnyPoint point, std::vector<AnyPoint>& points) {
+void UseWindow::Append(AnyPoint point, std::vector<AnyPoint>& points) const {
   if (!points.empty() && points.back().read_ms > point.read_ms) {
-    return;  // The clock of this machine was set back; the samples of the past count.
+    if (points.back().read_ms - point.read_ms <= kWindowStepMs) {
+      return;  // A correction of this machine's clock.
+    }
+    points.clear();  // The clock was set back: the samples seem to be of the future.
   }
   if (!points.empty() && points.back().read_ms / kWindowStepMs == point.read_ms / kWindowStepMs) {
     points.back() = std::move(point);
   } else {
     points.push_back(std::move(point));
+  }
+  // The window of a table may end a step before the newest sample.
+  const int64_t begin_ms = points.back().read_ms - kWindowStepMs - options_.length.count();
+  const auto in_window = std::ranges::upper_bound(points, begin_ms, {}, &AnyPoint::read_ms);
+  if (in_window - points.begin() > 1) {
+    points.erase(points.begin(), in_window - 1);
   }
 }
 
@@ -87,6 +105,9 @@ void UseWindow::AddDevice(const ReportedGpu& gpu, const DeviceUse& use, std::str
   }
   if (known != before.end()) {
     device = std::move(*known);
+    if (!HaveTheSamePods(*device.use, use)) {
+      device.points.clear();
+    }
   }
   device.id = std::move(id);
   device.gpu = &gpu;
@@ -127,7 +148,8 @@ void UseWindow::TakeReport(const WindowNode& taken, Node& node) const {
   node.read_ms = taken.read_ms;
 }
 
-void UseWindow::Take(std::span<const WindowNode> nodes) {
+void UseWindow::Take(std::span<const WindowNode> nodes, AbsentNodes absent) {
+  absent_ = std::move(absent);
   ++round_;
   for (const WindowNode& taken : nodes) {
     Node& node = nodes_[taken.report->node];

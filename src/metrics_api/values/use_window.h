@@ -1,10 +1,10 @@
 // The samples of all devices and pods in a rolling window, from the reports of nodes.
 //
 // A sample belongs to the 5 s step of civil time in which its node read it; of several in one step
-// the newest counts. The window ends at a whole step, so two replicas with the same samples compute
-// the same figures, whenever they received them. A device whose node answers but has no sample in
-// the window keeps its newest one. Memory is limited: at most one sample for each device and step.
-// Reports of nodes that do not count any more are dropped with their samples. Tick thread only.
+// the newest counts. A device whose node answers but has no sample in the window keeps its newest
+// one. Samples belong to the pods that hold the device: when these change, older samples are
+// dropped. Memory is limited: at most one sample for each device and step. Reports of nodes that do
+// not count any more are dropped with their samples. One thread at a time (window_tables.h).
 #pragma once
 
 #include <chrono>
@@ -44,6 +44,19 @@ struct WindowNode {
   int64_t read_ms = 0;                       // When the node read its values, since 1970.
 };
 
+// The nodes that do not count: whether their devices are in use is not known.
+struct AbsentNodes {
+  std::vector<std::shared_ptr<const NodeReport>> away;  // Last reports of nodes that answered once.
+  size_t unread = 0;                                    // Nodes that have not answered yet.
+  bool may_be_more = false;                             // The list of nodes is not complete.
+};
+
+// All nodes at one moment.
+struct WindowFleet {
+  std::vector<WindowNode> nodes;  // Those that count.
+  AbsentNodes absent;
+};
+
 // Labels of nodes by name of the node, only those with the keys of WindowOptions::label_keys.
 using NodeLabelMap = std::map<std::string, std::map<std::string, std::string>, std::less<>>;
 
@@ -52,10 +65,15 @@ class UseWindow {
   explicit UseWindow(WindowOptions options) : options_(std::move(options)) {}
 
   // Takes the newest reports of all nodes that count; reports that it has taken cost nothing.
-  void Take(std::span<const WindowNode> nodes);
+  void Take(std::span<const WindowNode> nodes, AbsentNodes absent = {});
 
-  // Makes the table of the window that ends at or before `now_ms`. `labels` may be null.
-  std::shared_ptr<const MetricsTable> MakeTable(int64_t now_ms, const NodeLabelMap* labels);
+  // What a table is for: without pods and labels it costs less.
+  enum class Content : uint8_t { kAll, kDevices };
+  // Makes the table of the samples from `length` before `end_ms` to `end_ms`; `length` is at most
+  // WindowOptions::length. `labels` may be null.
+  std::shared_ptr<const MetricsTable> MakeTable(int64_t end_ms, std::chrono::milliseconds length,
+                                                const NodeLabelMap* labels,
+                                                Content content = Content::kAll) const;
 
   // Return the number of samples, and the number of bytes that they occupy.
   size_t points() const;
@@ -109,15 +127,14 @@ class UseWindow {
                  std::vector<Device>& before, Node& node) const;
   Point PointOf(const DeviceUse& use, int64_t read_ms) const;
   template <typename AnyPoint>
-  static void Append(AnyPoint point, std::vector<AnyPoint>& points);
+  void Append(AnyPoint point, std::vector<AnyPoint>& points) const;
   template <typename AnyPoint>
   static std::span<const AnyPoint> InWindow(const std::vector<AnyPoint>& points, int64_t begin_ms,
                                             int64_t end_ms);
-  template <typename AnyPoint>
-  static void Trim(int64_t begin_ms, std::vector<AnyPoint>& points);
 
   const WindowOptions options_;
   std::map<std::string, Node, std::less<>> nodes_;  // Nodes by name.
+  AbsentNodes absent_;
   uint64_t round_ = 0;
 };
 

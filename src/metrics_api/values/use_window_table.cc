@@ -34,16 +34,20 @@ bool HasAnyHolder(const DeviceUse& use) { return !use.owners.empty() || use.hidd
 
 class UseWindow::TableMaker {
  public:
-  TableMaker(const UseWindow& window, int64_t begin_ms, int64_t end_ms)
-      : window_(window), begin_ms_(begin_ms), end_ms_(end_ms) {
+  TableMaker(const UseWindow& window, int64_t begin_ms, int64_t end_ms, Content content)
+      : window_(window), begin_ms_(begin_ms), end_ms_(end_ms), content_(content) {
     table_->end_ms = end_ms;
-    table_->label_keys = window.options_.label_keys;
+    if (content == Content::kAll) {
+      table_->label_keys = window.options_.label_keys;
+    }
   }
 
   void Add(const Node& node, const NodeLabelMap* labels) {
     node_ = nodes_.Of(node.report->node);
     AddLabels(node.report->node, labels);
-    table_->nodes_without_holders += node.report->owners_known ? 0U : 1U;
+    ++table_->live_nodes;
+    const bool is_silent = !node.report->owners_known && !node.report->gpus.empty();
+    table_->nodes_without_holders += is_silent ? 1U : 0U;
     for (const Device& device : node.devices) {
       if (ids_.insert(device.id).second) {
         Add(device, node);
@@ -51,8 +55,30 @@ class UseWindow::TableMaker {
     }
   }
 
+  void Add(const AbsentNodes& absent, const NodeLabelMap* labels) {
+    table_->nodes_unread = absent.unread;
+    table_->may_have_more_nodes = absent.may_be_more;
+    for (const auto& report : absent.away) {
+      node_ = nodes_.Of(report->node);
+      if (node_ == table_->node_labels.size()) {
+        AddLabels(report->node, labels);
+      }
+      for (const ReportedGpu& gpu : report->gpus) {
+        const uint32_t model = models_.Of(gpu.model);
+        if (gpu.instances.empty()) {
+          AddAway(gpu.use, model, report->owners_known);
+        }
+        for (const ReportedInstance& instance : gpu.instances) {
+          AddAway(instance.use, model, report->owners_known);
+        }
+      }
+    }
+  }
+
   std::shared_ptr<const MetricsTable> Finish() {
-    AddPods();
+    if (content_ == Content::kAll) {
+      AddPods();
+    }
     std::ranges::stable_sort(table_->holdings, {}, &TableHolding::name_space);
     return table_;
   }
@@ -100,13 +126,29 @@ class UseWindow::TableMaker {
       }
       return;
     }
-    if (InWindow(device.points, begin_ms_, end_ms_).empty()) {
-      return;  // Its first sample belongs to the next step.
-    }
     const auto index = static_cast<uint32_t>(table_->devices.size());
     table_->devices.push_back(FiguresOf(device, model));
     if (node.report->owners_known) {
       AddHolders(device, index, model, !is_whole);
+    } else {
+      table_->unknown.push_back({TableUnknown::Kind::kOfAny, false, node_, model});
+    }
+  }
+
+  void AddAway(const DeviceUse& use, uint32_t model, bool owners_known) {
+    TableUnknown row{TableUnknown::Kind::kOfAny, true, node_, model};
+    if (owners_known) {
+      row.kind = TableUnknown::Kind::kOfNone;
+    }
+    const std::vector<PodName> pods = owners_known ? PodsHolding(use) : std::vector<PodName>();
+    for (const PodName& pod : pods) {
+      row.kind = TableUnknown::Kind::kOfPod;
+      row.name_space = namespaces_.Of(pod.first);
+      row.workload = workloads_.Of(window_.options_.workload_of(pod.second));
+      table_->unknown.push_back(row);
+    }
+    if (pods.empty()) {
+      table_->unknown.push_back(row);
     }
   }
 
@@ -172,6 +214,7 @@ class UseWindow::TableMaker {
   // Adds the holdings of each namespace and the piece of each pod.
   void AddHolders(const Device& device, uint32_t index, uint32_t model, bool is_instance) {
     const std::vector<PodName> pods = PodsHolding(*device.use);
+    table_->has_hidden_pods = table_->has_hidden_pods || device.use->hidden_owners > 0;
     const bool is_sole = pods.size() == 1 && device.use->hidden_owners == 0;
     for (size_t i = 0; i < pods.size(); ++i) {
       const uint32_t name_space = namespaces_.Of(pods[i].first);
@@ -185,6 +228,9 @@ class UseWindow::TableMaker {
       if (std::find(begin, table_->held_by.end(), workload) == table_->held_by.end()) {
         table_->held_by.push_back(workload);
         ++holding.workload_count;
+      }
+      if (content_ == Content::kDevices) {
+        continue;
       }
       const auto own = std::ranges::find_if(device.pods, [&](const PodSeries& one) {
         return one.pod == pods[i].second && one.pod_namespace == pods[i].first;
@@ -308,7 +354,9 @@ class UseWindow::TableMaker {
       if (piece.is_energy_only) {
         continue;
       }
-      for (const Point& point : InWindow(piece.device->points, begin_ms_, end_ms_)) {
+      const auto points = InWindow(piece.device->points, begin_ms_, end_ms_);
+      is_known = is_known && !points.empty();
+      for (const Point& point : points) {
         row.oldest_ms = std::min(row.oldest_ms, point.read_ms);
         is_known = is_known && (point.flags & kIdleIsKnown) != 0;
         is_busy = is_busy || ((point.flags & kIdleIsKnown) != 0 && (point.flags & kIsIdle) == 0);
@@ -319,6 +367,7 @@ class UseWindow::TableMaker {
 
   const UseWindow& window_;
   const int64_t begin_ms_, end_ms_;
+  const Content content_;
   const std::shared_ptr<MetricsTable> table_ = std::make_shared<MetricsTable>();
   Interned nodes_{table_->nodes}, models_{table_->models}, workloads_{table_->workloads},
       namespaces_{table_->namespaces};
@@ -339,36 +388,23 @@ std::span<const AnyPoint> UseWindow::InWindow(const std::vector<AnyPoint>& point
   return {begin, end};
 }
 
-// Keeps the newest point before the window: energy grows from it.
-template <typename AnyPoint>
-void UseWindow::Trim(int64_t begin_ms, std::vector<AnyPoint>& points) {
-  const auto begin = std::ranges::upper_bound(points, begin_ms, {}, &AnyPoint::read_ms);
-  if (begin - points.begin() > 1) {
-    points.erase(points.begin(), begin - 1);
-  }
-}
-
-std::shared_ptr<const MetricsTable> UseWindow::MakeTable(int64_t now_ms,
-                                                         const NodeLabelMap* labels) {
-  const int64_t end_ms = now_ms / kWindowStepMs * kWindowStepMs;
-  const int64_t begin_ms = end_ms - options_.length.count();
-  TableMaker maker(*this, begin_ms, end_ms);
-  for (auto& [name, node] : nodes_) {
-    for (Device& device : node.devices) {
-      Trim(begin_ms, device.points);
-      for (PodSeries& pod : device.pods) {
-        Trim(begin_ms, pod.points);
-      }
-    }
+std::shared_ptr<const MetricsTable> UseWindow::MakeTable(int64_t end_ms,
+                                                         std::chrono::milliseconds length,
+                                                         const NodeLabelMap* labels,
+                                                         Content content) const {
+  TableMaker maker(*this, end_ms - length.count(), end_ms, content);
+  for (const auto& [name, node] : nodes_) {
     maker.Add(node, labels);
   }
+  maker.Add(absent_, labels);
   return maker.Finish();
 }
 
 size_t MetricsTable::bytes() const {
   size_t bytes = devices.capacity() * sizeof(TableDevice) +
                  holdings.capacity() * sizeof(TableHolding) + gpus.capacity() * sizeof(TableGpu) +
-                 held_by.capacity() * sizeof(uint32_t) + pods.capacity() * sizeof(TablePod);
+                 held_by.capacity() * sizeof(uint32_t) + unknown.capacity() * sizeof(TableUnknown) +
+                 pods.capacity() * sizeof(TablePod);
   for (const std::vector<std::string>* texts : {&nodes, &models, &workloads, &namespaces}) {
     bytes += texts->capacity() * sizeof(std::string);
   }

@@ -142,7 +142,9 @@ kind: ScaledObject
 metadata: {name: scaled, namespace: gpu}
 spec:
   scaleTargetRef: {name: llm}
-  triggers: [{type: prometheus, metadata: {serverAddress: "http://prometheus:9090", query: up, threshold: "1"}}]
+  triggers:
+    - {type: prometheus, metadata: {serverAddress: "http://prometheus:9090", query: up, threshold: "1"}}
+    - {type: metrics-api, metadata: {url: "http://podgpu.gpu.svc:9400/api?a=b", valueLocation: value, targetValue: "1"}}
 ---
 rules:
   custom:
@@ -357,6 +359,9 @@ func TestFindsEachDefect(t *testing.T) {
 		{"described Service is not scraped", "kind: ServiceMonitor\nmetadata: {name: podgpu, namespace: gpu}\nspec:\n", "kind: ServiceMonitor\nmetadata: {name: podgpu, namespace: gpu}\nspec:\n  namespaceSelector: {matchNames: [other]}\n", "no ServiceMonitor selects the Service podgpu"},
 		{"KEDA target", "scaleTargetRef: {name: llm}", "scaleTargetRef: {name: other}", "there is no Deployment gpu/other"},
 		{"KEDA trigger", "query: up, ", "", "lacks query"},
+		{"KEDA value", "valueLocation: value, ", "", "its trigger metrics-api lacks valueLocation"},
+		{"KEDA Service", "podgpu.gpu.svc", "podgpu.svc", "there is no Service svc/podgpu"},
+		{"KEDA port", "svc:9400/api", "svc:9401/api", "port \"9401\" of http://podgpu.gpu.svc:9401/api?a=b is no port of"},
 		{"wildcard", "verbs: [list, watch]", "verbs: [\"*\"]", "grants more than a feature needs"},
 		{"no rules", "rules:\n  - {apiGroups: [\"\"], resources: [pods], verbs: [list, watch]}", "rules: []", "grants nothing"},
 		{"unbound role", "kind: ClusterRole, name: podgpu", "kind: ClusterRole, name: other", "is bound to no account"},

@@ -3,6 +3,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -289,13 +290,41 @@ func (s *Set) checkScaledObjects() {
 			s.checkTarget(o, "scaleTargetRef", kind, ref.Name)
 		}
 		for _, trigger := range scaled.Spec.Triggers {
-			for _, needed := range []string{"serverAddress", "query", "threshold"} {
-				if trigger.Type == "prometheus" && trigger.Metadata[needed] == "" {
-					s.reportOn(o, "its trigger prometheus lacks %s; add it to metadata", needed)
+			for _, needed := range scalerKeys[trigger.Type] {
+				if trigger.Metadata[needed] == "" {
+					s.reportOn(o, "its trigger %s lacks %s; add it to metadata", trigger.Type, needed)
 				}
+			}
+			if trigger.Type == "metrics-api" {
+				s.checkAsked(o, trigger.Metadata["url"])
 			}
 		}
 	})
+}
+
+// The keys of metadata that KEDA's scalers need.
+var scalerKeys = map[string][]string{
+	"prometheus":  {"serverAddress", "query", "threshold"},
+	"metrics-api": {"url", "valueLocation", "targetValue"},
+}
+
+// checkAsked checks that the address, such as http://podgpu-cluster.podgpu.svc:9401/path, is that of a Service here.
+func (s *Set) checkAsked(o Object, address string) {
+	at, err := url.Parse(address)
+	if err != nil {
+		s.reportOn(o, "asks %q, which is no URL: %v", address, err)
+		return
+	}
+	name, rest, _ := strings.Cut(at.Hostname(), ".")
+	namespace, _, _ := strings.Cut(rest, ".")
+	service := s.Find("Service", namespace, name)
+	if service == nil {
+		s.reportOn(o, "asks %s, but there is no Service %s/%s; use NAME.NAMESPACE.svc of one", address, namespace, name)
+		return
+	}
+	if port := intstr.Parse(at.Port()); servicePort(service.Body.(*core.Service), port) == nil {
+		s.reportOn(o, "port %q of %s is no port of %s; use the number of one", at.Port(), address, service.Name())
+	}
 }
 
 func (s *Set) checkPolicies() {
