@@ -250,6 +250,7 @@ ProcessCounts CountProcesses() {
 std::string FormulaSection() {
   const SeriesCounts native = CountMeasures();
   const ProcessCounts one = CountProcesses();
+  constexpr size_t kOtherMethods = kEnergyMethodCount - 1;  // All but `exclusive`.
   return absl::StrFormat(
       "## How many series a node has\n\n"
       "With W GPUs without MIG, P GPUs with MIG, I MIG instances, M metrics in the counters file "
@@ -265,8 +266,8 @@ std::string FormulaSection() {
       "256 at most.\n"
       "- Native: core, and %d x W + %d x P + %d x I; at most %d more for each GPU, as its throttle "
       "reasons and\n  recovery actions hold for the first time.\n"
-      "- Processes: %d for each GPU, %d for each pod on a GPU, and %d for each row of a process on "
-      "a GPU.\n"
+      "- Processes: %d for each GPU, %d to %d for each pod on a GPU, and %d to %d for each row of "
+      "a process on a GPU,\n  as more methods have charged it with energy.\n"
       "- Requested and used, on a page of its own: %d for each container, and %d more for each of "
       "its cards.\n"
       "- Self: %d, one for the state of the source, and one for each kind of call, reason and "
@@ -276,8 +277,9 @@ std::string FormulaSection() {
       "A value that is not there is a series less: the driver's support decides, and "
       "`podgpu_absent_samples` counts.\n",
       SlotSeriesOf(SlotView::kCore), native.whole_gpu, native.partitioned_gpu, native.instance,
-      native.once_held, one.gpu, one.pod, one.process, one.container, one.card,
-      SlotSeriesOf(SlotView::kSelf), SlotSeriesOf(SlotView::kSelf));
+      native.once_held, one.gpu, one.pod, one.pod + kOtherMethods, one.process,
+      one.process + kOtherMethods, one.container, one.card, SlotSeriesOf(SlotView::kSelf),
+      SlotSeriesOf(SlotView::kSelf));
 }
 
 // "8, 11, 31 to 32": the XIDs with this action, among those that have a text.

@@ -96,9 +96,8 @@ class ShownRows {
       return;
     }
     for (const Measure& measure : Measures()) {
-      // Only the reasons that an operator can do something about.
-      if (measure.field_id == field_ids::kClockReasons && measure.bit &&
-          measure.shown == Shown::kAlways && (bits >> *measure.bit & 1) != 0) {
+      if (measure.field_id == field_ids::kClockReasons && measure.actionable &&
+          (bits >> *measure.bit & 1) != 0) {
         gpu.throttle_reasons.emplace_back(measure.extra_value);
       }
     }

@@ -171,11 +171,24 @@ class LivingNode {
     }
   }
 
+  using Methods = std::set<EnergyMethod>;
+  static Methods MethodsOf(const EnergyByMethod* energy) {
+    Methods methods;
+    for (size_t i = 0; i < kEnergyMethodCount; ++i) {
+      if (const auto method = static_cast<EnergyMethod>(i); HasSeries(energy, method)) {
+        methods.insert(method);
+      }
+    }
+    return methods;
+  }
+
   // All that has series of its own.
   struct Lines {
     std::set<DeviceNumber> devices;
     std::map<ProcessOnDevice, std::shared_ptr<const ProcessIdentity>> processes;
-    std::set<PodOnDevice> ended, idle, used;
+    std::set<PodOnDevice> idle;
+    std::map<PodOnDevice, Methods> ended, used;
+    std::map<ProcessOnDevice, Methods> of_processes;
     bool operator==(const Lines&) const = default;
   };
 
@@ -185,18 +198,21 @@ class LivingNode {
       lines.devices.insert(device);
       for (const auto& [process, row] : rows) {
         if (row.listed && !row.replaced) {
-          lines.processes[{process, device}] = row.identity;
+          const ProcessOnDevice key{process, device};
+          lines.processes[key] = row.identity;
+          lines.of_processes[key] = MethodsOf(accounts_.ledger().Process(key));
         }
       }
     }
-    const auto add_keys = [](const auto& numbers, std::set<PodOnDevice>& keys) {
-      for (const auto& [key, number] : numbers) {
-        keys.insert(key);
-      }
-    };
-    add_keys(accounts_.ledger().ended(), lines.ended);
-    add_keys(accounts_.ledger().idle(), lines.idle);
-    add_keys(accounts_.uses().all(), lines.used);
+    for (const auto& [key, energy] : accounts_.ledger().ended()) {
+      lines.ended[key] = MethodsOf(&energy);
+    }
+    for (const auto& [key, energy_mj] : accounts_.ledger().idle()) {
+      lines.idle.insert(key);
+    }
+    for (const auto& [key, use] : accounts_.uses().all()) {
+      lines.used[key] = MethodsOf(accounts_.ledger().Pod(key));
+    }
     return lines;
   }
 

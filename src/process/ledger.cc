@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <numeric>
 
 #include "base/status.h"
@@ -48,6 +47,11 @@ std::string_view EnergyMethodName(EnergyMethod method) {
 
 uint64_t SumMj(const EnergyByMethod& energy) {
   return std::accumulate(energy.begin(), energy.end(), uint64_t{0});
+}
+
+bool HasSeries(const EnergyByMethod* energy, EnergyMethod method) {
+  return method == EnergyMethod::kExclusive ||
+         (energy != nullptr && (*energy)[IndexOf(method)] > 0);
 }
 
 void Ledger::Record(const DeviceInterval& interval) {
@@ -205,13 +209,13 @@ void Ledger::Charge(const Resident& resident, EnergyMethod method, uint64_t ener
   const auto it = processes_.find({resident.process, bill.device});
   PodNumber pod = resident.pod;
   if (it != processes_.end()) {
-    it->second.energy[IndexOf(method)] += energy_mj;
+    Add(it->second.energy, method, energy_mj);
     pod = it->second.pod;
   } else if (energy_mj > 0) {  // Its rows were removed while the counter could not be read.
-    EndedOf({pod, bill.device}, method) += energy_mj;
+    AddEnded({pod, bill.device}, method, energy_mj);
   }
   if (pod != kNoPod) {
-    pods_[{pod, bill.device}][IndexOf(method)] += energy_mj;
+    Add(pods_[{pod, bill.device}], method, energy_mj);
   }
 }
 
@@ -221,18 +225,26 @@ void Ledger::Open(const Resident& resident, DeviceNumber device) {
     // The pod became known only now: it takes over what the process was charged so far.
     account.pod = resident.pod;
     EnergyByMethod& pod = pods_[{account.pod, device}];
-    std::transform(pod.begin(), pod.end(), account.energy.begin(), pod.begin(), std::plus<>());
+    for (size_t method = 0; method < kEnergyMethodCount; ++method) {
+      Add(pod, static_cast<EnergyMethod>(method), account.energy[method]);
+    }
   }
 }
 
-uint64_t& Ledger::EndedOf(const PodOnDevice& pod, EnergyMethod method) {
+void Ledger::Add(EnergyByMethod& account, EnergyMethod method, uint64_t energy_mj) {
+  const bool had_series = HasSeries(&account, method);
+  account[IndexOf(method)] += energy_mj;
+  generation_ += HasSeries(&account, method) != had_series ? 1U : 0U;
+}
+
+void Ledger::AddEnded(const PodOnDevice& pod, EnergyMethod method, uint64_t energy_mj) {
   const auto [it, is_new] = ended_.try_emplace(pod);
   generation_ += is_new ? 1 : 0;
-  return it->second[IndexOf(method)];
+  Add(it->second, method, energy_mj);
 }
 
 void Ledger::GiveIdle(PodNumber pod, uint64_t energy_mj, DeviceNumber device) {
-  pods_[{pod, device}][IndexOf(EnergyMethod::kEqual)] += energy_mj;
+  Add(pods_[{pod, device}], EnergyMethod::kEqual, energy_mj);
   const auto [it, is_new] = idle_.try_emplace({pod, device});
   generation_ += is_new ? 1 : 0;
   it->second += energy_mj;
@@ -247,7 +259,7 @@ void Ledger::Forget(const ProcessOnDevice& process) {
   }
   for (size_t method = 0; method < kEnergyMethodCount; ++method) {
     if (const uint64_t energy_mj = it->second.energy[method]; energy_mj > 0) {
-      EndedOf({it->second.pod, process.device}, static_cast<EnergyMethod>(method)) += energy_mj;
+      AddEnded({it->second.pod, process.device}, static_cast<EnergyMethod>(method), energy_mj);
     }
   }
   processes_.erase(it);
@@ -264,12 +276,12 @@ void Ledger::Forget(PodNumber pod) {
     if (const auto ended = ended_.extract({pod, device}); !ended.empty()) {
       ++generation_;
       for (size_t method = 0; method < kEnergyMethodCount; ++method) {
-        EndedOf({kNoPod, device}, static_cast<EnergyMethod>(method)) += ended.mapped()[method];
+        AddEnded({kNoPod, device}, static_cast<EnergyMethod>(method), ended.mapped()[method]);
       }
     }
     if (const auto idle = idle_.extract({pod, device}); !idle.empty()) {
       ++generation_;
-      EndedOf({kNoPod, device}, EnergyMethod::kEqual) += idle.mapped();
+      AddEnded({kNoPod, device}, EnergyMethod::kEqual, idle.mapped());
     }
   }
 }

@@ -37,6 +37,10 @@ std::string_view EnergyMethodName(EnergyMethod method);
 // Millijoules by EnergyMethod.
 using EnergyByMethod = std::array<uint64_t, kEnergyMethodCount>;
 uint64_t SumMj(const EnergyByMethod& energy);
+// Returns whether the energy of a process or pod by this method is a series: `exclusive` always,
+// each other method once it has charged something, since most accounts know one method.  `energy`
+// may be null.
+bool HasSeries(const EnergyByMethod* energy, EnergyMethod method);
 
 // Receiver of the energy that an idle device would have drawn.
 enum class IdleEnergy : uint8_t {
@@ -86,7 +90,8 @@ class Ledger {
   // energy that the pod received. With the accounts of processes they add up to the methods.
   const std::map<PodOnDevice, EnergyByMethod>& ended() const { return ended_; }
   const std::map<PodOnDevice, uint64_t>& idle() const { return idle_; }
-  // Changes when an entry of these two maps is added or removed.
+  // Changes when an entry of these two maps is added or removed, and when a process or pod gets a
+  // series (HasSeries).
   uint64_t generation() const { return generation_; }
 
   // Drops the account of a process whose rows are gone, or of a removed pod on all devices.
@@ -126,7 +131,8 @@ class Ledger {
   void ChargeSharers(std::span<const uint64_t> shares, uint64_t energy_mj, EnergyMethod method,
                      Bill& bill);
   void Charge(const Resident& resident, EnergyMethod method, uint64_t energy_mj, Bill& bill);
-  uint64_t& EndedOf(const PodOnDevice& pod, EnergyMethod method);
+  void Add(EnergyByMethod& account, EnergyMethod method, uint64_t energy_mj);
+  void AddEnded(const PodOnDevice& pod, EnergyMethod method, uint64_t energy_mj);
   void GiveIdle(PodNumber pod, uint64_t energy_mj, DeviceNumber device);
 
   LedgerOptions options_;

@@ -253,19 +253,33 @@ TEST(Ledger, APodKeepsTheEnergyOfItsProcesses) {
   EXPECT_EQ(gpu.ledger.Pod({kPodA, kGpu}), nullptr);
 }
 
+TEST(Ledger, HasASeriesForAMethodOnceItHasChargedSomething) {
+  OneGpu gpu;
+  gpu.Draw(100, {Busy(7, 1, kPodA)});
+  EXPECT_EQ(gpu.ledger.generation(), 0U) << "exclusive always has a series";
+  gpu.Draw(100, {Busy(7, 1, kPodA), Busy(8, 3, kPodB)});
+  EXPECT_EQ(gpu.ledger.generation(), 4U) << "sm_share of two processes and of two pods";
+  gpu.Draw(100, {Busy(7, 1, kPodA), Busy(8, 3, kPodB)});
+  EXPECT_EQ(gpu.ledger.generation(), 4U);
+  EXPECT_TRUE(HasSeries(gpu.ledger.Pod({kPodA, kGpu}), kSmShare));
+  EXPECT_FALSE(HasSeries(gpu.ledger.Pod({kPodA, kGpu}), kEqual));
+}
+
 TEST(Ledger, KeepsTheEnergyOfAForgottenProcessUnderItsPod) {
   OneGpu gpu;
   gpu.Draw(100, {Busy(7, 1, kPodA), Busy(8, 3, kPodB)});
-  EXPECT_EQ(gpu.ledger.generation(), 0U);
+  const uint64_t generation = gpu.ledger.generation();
   gpu.ledger.Forget({Key(7), kGpu});
+  const uint64_t with_ended = gpu.ledger.generation();
+  EXPECT_GT(with_ended, generation) << "it has series of its own";
   gpu.ledger.Forget({Key(7), kGpu});
   EXPECT_EQ(gpu.EndedMj(kPodA, kSmShare), 25U) << "once";
-  EXPECT_EQ(gpu.ledger.generation(), 1U) << "it has series of its own";
+  EXPECT_EQ(gpu.ledger.generation(), with_ended);
   gpu.ledger.Forget(kPodA);
   EXPECT_EQ(gpu.EndedMj(kPodA, kSmShare), 0U);
   EXPECT_EQ(gpu.EndedMj(kNoPod, kSmShare), 25U)
       << "it belongs to no pod, and the GPU still adds up";
-  EXPECT_GT(gpu.ledger.generation(), 1U);
+  EXPECT_GT(gpu.ledger.generation(), with_ended);
   EXPECT_EQ(gpu.Mj(8, kSmShare) + 25, gpu.DeviceMj(kSmShare));
 }
 

@@ -276,6 +276,8 @@ TEST_F(ProcessRowsTest, APodKeepsItsEnergyWhenItsProcessesEnd) {
   const std::string energy =
       "podgpu_pod_gpu_energy_joules_total" + labels + ",method=\"exclusive\"} 0.5\n";
   EXPECT_TRUE(Shows(energy)) << Text();
+  EXPECT_FALSE(Shows("podgpu_pod_gpu_energy_joules_total" + labels + ",method=\"sm_share\"}"))
+      << "nothing was charged by it";
   EXPECT_TRUE(Shows("podgpu_pod_gpu_allocated_seconds_total" + labels + "} 1\n")) << Text();
   EXPECT_TRUE(Shows("podgpu_pod_gpu_active_seconds_total" + labels + "} 1\n")) << Text();
   EXPECT_TRUE(Shows("podgpu_pod_gpu_sm_utilization_ratio" + labels + "} 0.3\n")) << Text();

@@ -16,16 +16,16 @@ constexpr std::string_view kUtilizationHelp =
     "see podgpu_gpu_sm_active_ratio.";
 constexpr std::string_view kClockHelp = "Clock frequency of a domain of the device.";
 constexpr std::string_view kThrottleHelp =
-    "1 while the reason holds clocks below their maximum, else 0. power_cap and the reasons of "
-    "heat and hardware always have a line, the others once they have been active: gpu_idle and "
-    "clocks_setting are not a problem.";
+    "1 while the reason holds clocks below their maximum, else 0. power_cap always has a line, the "
+    "others once they have been active; gpu_idle and clocks_setting are not a problem.";
 
 constexpr std::string_view kLimitHelp =
     "Temperature at which the GPU lowers its clocks (slowdown) or switches itself off (shutdown).";
 constexpr std::string_view kThrottledHelp =
     "Time for which the reason held clocks down since the driver was loaded. thermal is the sum of "
-    "the thermal reasons; the single ones and hw_power_brake need DCGM 4.3 or newer. Reasons other "
-    "than heat and power have a line once their time is not 0.";
+    "the thermal reasons; the single ones and hw_power_brake need DCGM 4.3 or newer. power_cap and "
+    "thermal always have a line, the others once their time is not 0: without one, the reason has "
+    "not held, or the driver does not tell it.";
 constexpr std::string_view kLinkErrorsHelp =
     "Errors on all NVLinks of the GPU since the driver was loaded: crc of flow control, crc_data "
     "of data, and those that the link repaired by replay and recovery.";
@@ -44,13 +44,24 @@ constexpr Measure OnDevice(std::string_view name, std::string_view unit, uint16_
   return measure;
 }
 
-// kAlways is for the reasons that an operator can do something about.
-constexpr Measure Throttle(std::string_view reason, uint8_t bit, Shown shown) {
+constexpr Measure Throttle(std::string_view reason, uint8_t bit) {
   Measure measure = OnDevice("podgpu_gpu_throttle_active", "", 112, kThrottleHelp);
   measure.extra_label = "reason";
   measure.extra_value = reason;
   measure.bit = bit;
-  measure.shown = shown;
+  measure.shown = Shown::kOnceSeen;
+  return measure;
+}
+
+constexpr Measure Actionable(Measure measure) {
+  measure.actionable = true;
+  return measure;
+}
+
+// One reason always has a line, which shows that the driver reports the mask of reasons.
+constexpr Measure PowerCap() {
+  Measure measure = Actionable(Throttle("power_cap", 2));
+  measure.shown = Shown::kAlways;
   return measure;
 }
 
@@ -166,24 +177,24 @@ constexpr Measure kMeasures[] = {
     Clock("sm", 100),
     Clock("memory", 101),
     Clock("video", 102),
-    Throttle("gpu_idle", 0, Shown::kOnceSeen),
-    Throttle("clocks_setting", 1, Shown::kOnceSeen),
-    Throttle("power_cap", 2, Shown::kAlways),
-    Throttle("hw_slowdown", 3, Shown::kAlways),
-    Throttle("sync_boost", 4, Shown::kOnceSeen),
-    Throttle("sw_thermal", 5, Shown::kAlways),
-    Throttle("hw_thermal", 6, Shown::kAlways),
-    Throttle("hw_power_brake", 7, Shown::kAlways),
-    Throttle("display_clocks", 8, Shown::kOnceSeen),
+    Throttle("gpu_idle", 0),
+    Throttle("clocks_setting", 1),
+    PowerCap(),
+    Actionable(Throttle("hw_slowdown", 3)),
+    Throttle("sync_boost", 4),
+    Actionable(Throttle("sw_thermal", 5)),
+    Actionable(Throttle("hw_thermal", 6)),
+    Actionable(Throttle("hw_power_brake", 7)),
+    Throttle("display_clocks", 8),
     Throttled("power_cap", 240, Shown::kAlways),
     Throttled("thermal", 241, Shown::kAlways),
     Throttled("sync_boost", 242, Shown::kOnceSeen),
     Throttled("board_limit", 243, Shown::kOnceSeen),
     Throttled("low_utilization", 244, Shown::kOnceSeen),
     Throttled("reliability", 245, Shown::kOnceSeen),
-    Throttled("sw_thermal", 1422, Shown::kAlways),
-    Throttled("hw_thermal", 1423, Shown::kAlways),
-    Throttled("hw_power_brake", 1424, Shown::kAlways),
+    Throttled("sw_thermal", 1422, Shown::kOnceSeen),
+    Throttled("hw_thermal", 1423, Shown::kOnceSeen),
+    Throttled("hw_power_brake", 1424, Shown::kOnceSeen),
     UncorrectableErrors(),
     OnDevice("podgpu_gpu_row_remap_pending", "", 396,
              "1 while rows of memory wait for a reset of the GPU to be remapped."),

@@ -37,6 +37,7 @@ struct Measure {
   Shown shown = Shown::kAlways;  // kOnceSeen only if `instances` is false.
   std::optional<uint8_t> bit;    // The bit of the field that is shown, for bit masks.
   std::optional<uint8_t> word;   // The number for which 1 is shown, for enumerations.
+  bool actionable = false;       // A reason of throttling that an operator can do something about.
 };
 
 // Rows of one family are adjacent.

@@ -124,22 +124,42 @@ TEST(NativeView, ReportsDeviceWideReadingsOnceOnTheDevice) {
   EXPECT_EQ(node.Samples("podgpu_gpu_memory_used_bytes").size(), 2U + 6U);
 }
 
-TEST(NativeView, AlwaysShowsThrottleReasonsThatNeedAttention) {
+TEST(NativeView, AlwaysShowsThePowerCapAndOtherReasonsByTheirBits) {
   NativeNode node(1, 0, 0);
   node.Quiet();
-  const Lines none = {"gpu=0 reason=power_cap 0", "gpu=0 reason=hw_slowdown 0",
-                      "gpu=0 reason=sw_thermal 0", "gpu=0 reason=hw_thermal 0",
-                      "gpu=0 reason=hw_power_brake 0"};
-  EXPECT_EQ(node.Samples("podgpu_gpu_throttle_active"), none);
-  const uint8_t bits[] = {2, 3, 5, 6, 7};
-  for (size_t i = 0; i < none.size(); ++i) {
-    node.Set(112, 0, Value::OfInt64(int64_t{1} << bits[i]));
+  const auto active = [&](int64_t bits) {
+    node.Set(112, 0, Value::OfInt64(bits));
     node.held.Take(node.grid);
-    Lines expected = none;
-    expected[i].back() = '1';
-    EXPECT_EQ(node.Samples("podgpu_gpu_throttle_active"), expected);
+    return node.Samples("podgpu_gpu_throttle_active");
+  };
+  EXPECT_EQ(active(0), Lines{"gpu=0 reason=power_cap 0"});
+  EXPECT_EQ(active(1 << 2), Lines{"gpu=0 reason=power_cap 1"});
+  EXPECT_EQ(node.held.generation(), 0U) << "a line that always exists does not change the plan";
+  const std::pair<uint8_t, std::string> others[] = {
+      {0, "gpu_idle"},   {1, "clocks_setting"}, {3, "hw_slowdown"},    {4, "sync_boost"},
+      {5, "sw_thermal"}, {6, "hw_thermal"},     {7, "hw_power_brake"}, {8, "display_clocks"}};
+  for (const auto& [bit, reason] : others) {
+    node.Quiet();
+    const Lines lines = active(int64_t{1} << bit);
+    EXPECT_EQ(lines.size(), 2U);
+    EXPECT_EQ(std::ranges::count(lines, "gpu=0 reason=" + reason + " 1"), 1) << reason;
   }
-  EXPECT_EQ(node.held.generation(), 0U) << "lines that always exist do not change the plan";
+}
+
+TEST(NativeView, ShowsTheTimeOfSingleReasonsOnceItIsNotZero) {
+  const std::pair<uint16_t, std::string> fields[] = {
+      {1422, "sw_thermal"}, {1423, "hw_thermal"}, {1424, "hw_power_brake"}};
+  for (const auto& [field, reason] : fields) {
+    NativeNode node(1, 0, 0);
+    node.Quiet();
+    const Lines always = node.Samples("podgpu_gpu_throttled_seconds_total");
+    EXPECT_EQ(always.size(), 2U) << "power_cap and thermal";
+    node.Set(field, 0, Value::OfInt64(5'000'000'000));
+    node.held.Take(node.grid);
+    Lines expected = always;
+    expected.push_back("gpu=0 reason=" + reason + " 5");
+    EXPECT_EQ(node.Samples("podgpu_gpu_throttled_seconds_total"), expected);
+  }
 }
 
 TEST(NativeView, ShowsOtherReasonsOnceTheyHaveBeenActive) {

@@ -61,6 +61,7 @@ Family FamilyOf(const PodMeasure& measure) {
 struct PodLine {
   std::vector<Label> labels;
   uint32_t first_slot = 0;
+  const EnergyByMethod* energy = nullptr;
 };
 
 std::vector<PodLine> PodLines(const ProcessAccounts& accounts, const ProcessNames& names,
@@ -80,7 +81,8 @@ std::vector<PodLine> PodLines(const ProcessAccounts& accounts, const ProcessName
                         {"pod_uid", pod->second.uid.empty() ? uid : pod->second.uid},
                         {"container", holding->second.container},
                         {"shared", holding->second.shared ? "true" : "false"}},
-                       slot});
+                       slot,
+                       accounts.ledger().Pod(key)});
     }
     slot += kSlotsPerPod;
   }
@@ -103,12 +105,13 @@ void AddPodUseView(const ProcessAccounts& accounts, const ProcessNames& names, u
   const std::vector<PodLine> lines = PodLines(accounts, names, first_slot);
   plan.BeginFamily(PodEnergyFamily());
   for (const PodLine& line : lines) {
-    for (uint32_t method = 0; method < kEnergyMethodCount; ++method) {
-      std::vector<Label> labels = line.labels;
-      labels.push_back(
-          {"method", std::string(EnergyMethodName(static_cast<EnergyMethod>(method)))});
-      plan.AddSeries(plan.AddLabels(RenderLabels(labels)),
-                     NumberSource::Slot(line.first_slot + method));
+    for (uint32_t i = 0; i < kEnergyMethodCount; ++i) {
+      if (const auto method = static_cast<EnergyMethod>(i); HasSeries(line.energy, method)) {
+        std::vector<Label> labels = line.labels;
+        labels.push_back({"method", std::string(EnergyMethodName(method))});
+        plan.AddSeries(plan.AddLabels(RenderLabels(labels)),
+                       NumberSource::Slot(line.first_slot + i));
+      }
     }
   }
   std::vector<uint32_t> blocks;

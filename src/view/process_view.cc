@@ -108,18 +108,19 @@ struct ProcessLine {
   uint32_t first_slot = 0;
   std::vector<Label> labels = {};
   std::string uuid = {};
+  const EnergyByMethod* energy = nullptr;
   bool operator<(const ProcessLine& other) const {
     return std::tie(active, start_ticks) < std::tie(other.active, other.start_ticks);
   }
 };
 
 // Returns the lines by their rendered labels.
-std::map<std::string, ProcessLine> LinesOf(const ProcessTable& table, const ProcessNames& names,
-                                           uint32_t first_slot) {
+std::map<std::string, ProcessLine> LinesOf(const ProcessAccounts& accounts,
+                                           const ProcessNames& names, uint32_t first_slot) {
   static const ProcessIdentity unidentified;
   std::map<std::string, ProcessLine> lines;
   uint32_t slot = first_slot;
-  VisitListed(table, [&](const ProcessOnDevice& key, const ProcessRow& row) {
+  VisitListed(accounts.table(), [&](const ProcessOnDevice& key, const ProcessRow& row) {
     if (const auto gpu = names.gpus.find(key.device); gpu != names.gpus.end()) {
       const ProcessLine line{
           .active = row.active,
@@ -128,7 +129,8 @@ std::map<std::string, ProcessLine> LinesOf(const ProcessTable& table, const Proc
           .labels = ProcessLabelsOf(std::to_string(key.process.pid),
                                     row.identity != nullptr ? *row.identity : unidentified,
                                     gpu->second, names),
-          .uuid = UuidOf(key.device, names)};
+          .uuid = UuidOf(key.device, names),
+          .energy = accounts.ledger().Process(key)};
       ProcessLine& best = lines.try_emplace(RenderLabels(line.labels), line).first->second;
       best = best < line ? line : best;
     }
@@ -145,8 +147,10 @@ void AddOfMethod(const ProcessLine& line, EnergyMethod method, uint32_t slot, Pl
 }
 
 void AddByMethod(const ProcessLine& line, uint32_t first_slot, PlanBuilder& plan) {
-  for (uint32_t method = 0; method < kEnergyMethodCount; ++method) {
-    AddOfMethod(line, static_cast<EnergyMethod>(method), first_slot + method, plan);
+  for (uint32_t i = 0; i < kEnergyMethodCount; ++i) {
+    if (const auto method = static_cast<EnergyMethod>(i); HasSeries(line.energy, method)) {
+      AddOfMethod(line, method, first_slot + i, plan);
+    }
   }
 }
 
@@ -169,7 +173,8 @@ std::optional<ProcessLine> RestLine(const PodOnDevice& key, std::string what,
 void AddRest(const ProcessAccounts& accounts, const ProcessNames& names, uint32_t slot,
              PlanBuilder& plan) {
   for (const auto& [key, energy] : accounts.ledger().ended()) {
-    if (const auto line = RestLine(key, "ended", accounts, names)) {
+    if (auto line = RestLine(key, "ended", accounts, names)) {
+      line->energy = &energy;
       AddByMethod(*line, slot, plan);
     }
     slot += kEnergyMethodCount;
@@ -216,7 +221,7 @@ Family ProcessEnergyByMethodFamily() {
 
 void AddProcessView(const ProcessAccounts& accounts, const ProcessNames& names,
                     std::string_view prefix, uint32_t first_slot, PlanBuilder& plan) {
-  const std::map<std::string, ProcessLine> lines = LinesOf(accounts.table(), names, first_slot);
+  const std::map<std::string, ProcessLine> lines = LinesOf(accounts, names, first_slot);
   std::vector<std::pair<uint32_t, uint32_t>> blocks;  // Label block, and the first slot.
   blocks.reserve(lines.size());
   for (const auto& [labels, line] : lines) {

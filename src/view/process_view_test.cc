@@ -183,9 +183,7 @@ TEST(ProcessView, HasTheSevenFamiliesOfMyGpuExporter) {
                 "apportioned. Rows without a pid: ended is for processes whose rows are gone, idle "
                 "for an idle GPU that the pod holds; so the sum over a pod never falls.\n"
                 "# TYPE podgpu_process_energy_joules_total counter\n" +
-                LineOfMethod(labels, "exclusive", "123.456") +
-                LineOfMethod(labels, "sm_share", "0") + LineOfMethod(labels, "mig_activity", "0") +
-                LineOfMethod(labels, "equal", "0"));
+                LineOfMethod(labels, "exclusive", "123.456"));
 }
 
 TEST(ProcessView, KeepsTheLastNumbersOfAProcessThatHasEnded) {
@@ -214,11 +212,11 @@ TEST(ProcessView, CountsTheEnergyOfARemovedRowAsEnded) {
             {{.pid = 4101, .busy_percent_us = 1}, {.pid = 4102, .busy_percent_us = 3}});
   const std::string text = page.Text();
   EXPECT_EQ(page.Numbers("_energy_joules"), Lines{"0.25"}) << "its families have processes alone";
-  EXPECT_NE(text.find(LineOfMethod(RestLabels("ended"), "sm_share", "0.75") +
-                      LineOfMethod(RestLabels("ended"), "mig_activity", "0") +
-                      LineOfMethod(RestLabels("ended"), "equal", "0")),
+  EXPECT_NE(text.find(LineOfMethod(RestLabels("ended"), "exclusive", "0") +
+                      LineOfMethod(RestLabels("ended"), "sm_share", "0.75")),
             std::string::npos)
       << text;
+  EXPECT_EQ(text.find("method=\"equal\""), std::string::npos) << "nothing was charged by it";
 }
 
 TEST(ProcessView, CountsTheEnergyOfAProcessAsEndedIfANewerOneHasItsLabels) {

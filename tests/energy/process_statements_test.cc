@@ -82,12 +82,13 @@ pods:
       - {name: main, devices: [gpu0/mig1], processes: [{pid: 43, memory: 2GiB, load: {sm: 50%}}]}
 )";
 
+constexpr double kNoLine = -1;  // Nothing was charged by that method.
 double ChargedJ(const ProcessNode& node, const char* pid, const char* method) {
   const MetricPage page{std::string(node.page()->text())};
   return page
       .Value("podgpu_process_energy_joules_total",
              {"pid=\"" + std::string(pid) + '"', "method=\"" + std::string(method) + '"'})
-      .value_or(-1);
+      .value_or(kNoLine);
 }
 
 TEST(ProcessStatements, ProcessesOfAnInstanceAreChargedByTheirSamplesIfTheDriverHasThem) {
@@ -98,7 +99,7 @@ TEST(ProcessStatements, ProcessesOfAnInstanceAreChargedByTheirSamplesIfTheDriver
   const double busy_j = ChargedJ(node, "41", "mig_activity");
   EXPECT_GT(busy_j, 1'000);
   EXPECT_NEAR(ChargedJ(node, "42", "mig_activity") / busy_j, 15.0 / 85.0, 0.01);
-  EXPECT_EQ(ChargedJ(node, "41", "equal"), 0);
+  EXPECT_EQ(ChargedJ(node, "41", "equal"), kNoLine);
 }
 
 TEST(ProcessStatements, ProcessesOfAnInstanceGetEqualPartsWithoutSamples) {
@@ -108,7 +109,7 @@ TEST(ProcessStatements, ProcessesOfAnInstanceGetEqualPartsWithoutSamples) {
   }
   EXPECT_GT(ChargedJ(node, "41", "equal"), 1'000);
   EXPECT_NEAR(ChargedJ(node, "41", "equal"), ChargedJ(node, "42", "equal"), 1);
-  EXPECT_EQ(ChargedJ(node, "43", "equal"), 0);
+  EXPECT_EQ(ChargedJ(node, "43", "equal"), kNoLine);
   EXPECT_GT(ChargedJ(node, "43", "mig_activity"), 500) << "the energy of an instance is measured";
 }
 
