@@ -30,6 +30,7 @@ struct PodFacts : Fact<PodAllocations> {
   // The kubelet answers, but does not list all pods yet: a pod that is not on the list may hold a
   // device.
   bool is_incomplete = false;
+  bool is_expected = true;  // --kubernetes was given; without it a host may have no kubelet.
 
   bool HasStateOf(const PodFacts& before) const {
     return state == before.state && is_incomplete == before.is_incomplete;

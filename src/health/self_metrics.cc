@@ -289,9 +289,13 @@ constexpr SlotRow kRows[] = {
      [](const Topology*) { return OneLabel<Absence, kAbsenceCount>("reason", AbsenceName); },
      WriteAbsentSamples, Shown::kWhileSeen},
     {kSelf, "podgpu_pod_resources_up", "gauge", "", "",
-     "1 when the kubelet answered the last time it was asked.", NoLabels,
+     "1 when the kubelet answered the last time it was asked; absent without --kubernetes where it "
+     "has never answered.",
+     NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
-       out.Flag(in.facts.pods->state == PartState::kOk);
+       const PodFacts& pods = *in.facts.pods;
+       const bool may_be_missing = !pods.is_expected && pods.value == nullptr;
+       may_be_missing ? out.Absent() : out.Flag(pods.state == PartState::kOk);
      }},
     {kSelf, "podgpu_pod_resources_pods", "gauge", "", "", "Pods in the kubelet's last good answer.",
      NoLabels,

@@ -39,8 +39,9 @@ std::string Summary(const PodAllocations& answer) {
   return text;
 }
 
-PodFacts AtFirst() {
+PodFacts AtFirst(bool is_expected) {
   PodFacts first;
+  first.is_expected = is_expected;
   first.detail = "asking the kubelet for the first time";
   return first;
 }
@@ -56,7 +57,7 @@ KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions optio
       memory_return_(kHugeAnswer, kLooksUntilReturned),
       publisher_(
           {.message = "kubelet pod-resources state changed", .is_expected = !options.expected},
-          AtFirst(), tick) {}
+          AtFirst(options.expected), tick) {}
 
 void KubeletRefresher::Run(const std::stop_token& stop) {
   do {

@@ -72,9 +72,26 @@ TEST_F(StartFailure, AKubeletThatArrivesLaterBringsTheOwners) {
   ASSERT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
   ASSERT_TRUE(exporter_->Await("/", socket.string() + " does not exist"));
   EXPECT_FALSE(Page().Has("podgpu_allocation_info"));
+  EXPECT_EQ(Page().Value("podgpu_pod_resources_up"), 0);
   std::filesystem::rename(away, socket);
   EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_pod_resources_up 1\n"));
   EXPECT_TRUE(exporter_->Await("/metrics", "pod=\"train-1\""));
+}
+
+// Otherwise PodGPUPodMappingDown would fire on each host that has no kubelet.
+TEST_F(StartFailure, WithoutKubernetesAKubeletCountsOnceItHasAnswered) {
+  const std::filesystem::path socket = node_.kubelet_socket();
+  const std::filesystem::path away = node_.kubelet_socket() + ".away";
+  std::filesystem::rename(socket, away);
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--kubernetes=false"});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ASSERT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
+  ASSERT_TRUE(exporter_->Await("/", socket.string() + " does not exist"));
+  EXPECT_FALSE(Page().Has("podgpu_pod_resources_up"));
+  std::filesystem::rename(away, socket);
+  EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_pod_resources_up 1\n"));
+  node_.Command({"fault", "kubelet_down"});
+  EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_pod_resources_up 0\n"));
 }
 
 TEST_F(StartFailure, WaitsForADriverThatMatchesItsLibrary) {

@@ -10,8 +10,7 @@ import places
 import renamed
 
 FACTS = 'podgpu_gpu_info{hostname=~"$hostname", model=~"$model"}'
-# One sample an hour is enough to know which GPUs a long range had; all samples of a month would be too many.
-FACTS_OF_RANGE = f"({FACTS} or last_over_time({FACTS}[$r:1h]))"
+FACTS_OF_RANGE = f"last_over_time({FACTS}[$r])"
 
 
 def joined(facts):
@@ -25,6 +24,7 @@ JOINS = {
     r" JHAD\b": joined(FACTS_OF_RANGE),
     r" HERE\b": f" and on (UUID) {FACTS}",
     r" HAD\b": f" and on (UUID) {FACTS_OF_RANGE}",
+    r" HELD\b": ' unless on (cluster, job, instance, NS, POD) up{cluster=~"$cluster", job=~"$job"}',
 }
 WORDS = {
     r"\bGPU\b": "UUID, $hostl, gpu",
@@ -84,6 +84,11 @@ def replaced(text, words):
     return text
 
 
+def with_hostname(text):
+    """Rows of DCGM's names with the label that the links to the node need."""
+    return f'label_replace({text}, "hostname", "$1", "Hostname", "(.+)")' if re.search(r"\bGPU\b", text) else text
+
+
 def queries(panel):
     """The queries of a panel as Grafana gets them."""
 
@@ -92,14 +97,12 @@ def queries(panel):
         return family + "{" + ", ".join(([own] if own else []) + matchers(family, panel)) + "}"
 
     selected = [SELECTOR.sub(selector, replaced(text, JOINS)) for text in panel["queries"]]
-    return [replaced(renamed.with_new_names(text), WORDS) for text in selected]
+    return [replaced(with_hostname(renamed.with_new_names(text)), WORDS) for text in selected]
 
 
-def legends(panel, names):
-    """A legend per query, with the labels of these names."""
+def legends(panel):
+    """A legend per query."""
     found = panel["legend"] if isinstance(panel["legend"], list) else [panel["legend"]]
-    if names == "dcgm":
-        found = [legend.replace("{{hostname}}", "{{${hostl}}}") for legend in found]
     return [legend.replace("NS", "${nsl}").replace("POD", "${podl}") for legend in found]
 
 
@@ -167,7 +170,7 @@ def thresholds(panel):
     return [{"color": "green", "value": None}] + [{"color": colour, "value": limit or 1e-9} for (_, limit), colour in limits]
 
 
-def targets(panel, names):
+def targets(panel):
     return [
         {
             "refId": chr(ord("A") + index),
@@ -178,7 +181,7 @@ def targets(panel, names):
             "range": panel["kind"] not in INSTANT,
             "format": "table" if panel["kind"] == "table" else "time_series",
         }
-        for index, (text, legend) in enumerate(zip(queries(panel), legends(panel, names), strict=True))
+        for index, (text, legend) in enumerate(zip(queries(panel), legends(panel), strict=True))
     ]
 
 
@@ -218,7 +221,7 @@ def look(panel, suffix):
     if kind == "table":  # A unit of all fields would be that of labels, too: GPU 3 would be "3 s".
         del defaults["unit"]
         value = {"unit": panel["unit"], "thresholds": steps, "custom.cellOptions": {"type": "color-text"}}
-        overrides += [override("Value", value), override("Time", {"custom.hidden": True}), override("hostname", {"links": links("${__value.raw}")})]
+        overrides += [override("Value", value), *(override(name, {"custom.hidden": True}) for name in ("Time", "Hostname")), override("hostname", {"links": links("${__value.raw}")})]
     return {"options": options, "fieldConfig": {"defaults": defaults, "overrides": overrides}}
 
 
@@ -231,7 +234,7 @@ def panel_json(panel, names, index):
         "description": panel["says"],
         "datasource": DATASOURCE,
         "gridPos": {"h": HEIGHT, "w": WIDTH, "x": WIDTH * (index % 2), "y": HEIGHT * (index // 2)},
-        "targets": targets(panel, names),
+        "targets": targets(panel),
     } | look(panel, suffix)
 
 

@@ -7,6 +7,7 @@ PODGPU_UPDATE_GOLDEN=1 writes the generated files and the table of docs/dashboar
 import json
 import math
 import re
+import tempfile
 import unittest
 
 import yaml
@@ -16,6 +17,7 @@ import histories
 import places
 import renamed
 from prometheus import Prometheus
+from rules_test import promtool, seconds
 
 # Labels as Prometheus may store them.
 SPELLINGS = {
@@ -39,7 +41,7 @@ def scenario_of(panel, names):
 
 
 def runnable(expr, minutes, spelling, chosen=ALL):
-    values = chosen | {"__rate_interval": "2m", "__range": f"{minutes}m"} | SPELLINGS[spelling]
+    values = {"1": "$1"} | chosen | {"__rate_interval": "2m", "__range": f"{minutes}m"} | SPELLINGS[spelling]
     return re.sub(r"\$\{?(\w+)\}?", lambda match: values[match[1]], expr)
 
 
@@ -105,10 +107,11 @@ class Dashboards(unittest.TestCase):
 
     def test_each_label_of_a_legend_is_in_a_row(self):
         for row, names, panel in self.panels():
-            for legend, of_spelling in zip(dashboards.legends(panel, names), self.rows(panel, names), strict=True):
+            for legend, of_spelling in zip(dashboards.legends(panel), self.rows(panel, names), strict=True):
                 for spelling, rows in of_spelling.items():
                     labels = {label for found in rows for label, value in found["metric"].items() if value}
                     wanted = set(re.findall(r"\{\{(\w+)\}\}", runnable(legend, 0, spelling)))
+                    wanted |= {"hostname"} if panel["kind"] == "table" else set()  # The link to the node.
                     self.assertLessEqual(wanted, labels, f"{row['name']}: {panel['title']}, {names}")
 
     def test_the_spelling_of_labels_is_found(self):
@@ -150,6 +153,23 @@ class Dashboards(unittest.TestCase):
                 self.assertTrue(server.rows(query["in"], expr), where)
                 if "not_in" in query:
                     self.assertEqual(server.rows(query["not_in"], expr), [], where)
+
+
+class ByHand(unittest.TestCase):
+    def test_panels_hold_where_no_history_leads(self):
+        panels = {(row["name"], panel["title"], names): panel for row, names, panel in Dashboards.panels()}
+        tests = []
+        for case in yaml.safe_load(places.text(places.SOURCE / "tests/monitoring/panels_by_hand.yaml")):
+            query = dashboards.queries(panels[tuple(case["panel"])])[0]
+            query = runnable(query, seconds(case["range"]) // 60, "plain")
+            low, high = case["expected"]["between"]
+            is_right = f"(({query}) >= bool {low}) * (({query}) <= bool {high})"
+            expected = {"labels": case["expected"]["labels"], "value": 1}
+            tests.append({key: case[key] for key in ("name", "interval", "input_series")} | {
+                "promql_expr_test": [{"expr": is_right, "eval_time": case["eval_time"], "exp_samples": [expected]}]})
+        with tempfile.TemporaryDirectory() as folder:
+            status, output = promtool(tests, folder)
+        self.assertEqual(status, 0, output)
 
 
 class Crossing(unittest.TestCase):
@@ -227,7 +247,7 @@ class Files(unittest.TestCase):
 
     def test_uses_only_variables_that_it_has(self):
         for name, content in self.each():
-            known = {row["name"] for row in content["templating"]["list"]} | {"__rate_interval", "__range", "__field", "__value"}
+            known = {row["name"] for row in content["templating"]["list"]} | {"__rate_interval", "__range", "__field", "__value", "1"}
             used = set(re.findall(r"\$\{?(\w+)", json.dumps(content["panels"])))
             self.assertEqual(used - known, set(), name)
 

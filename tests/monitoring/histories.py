@@ -12,7 +12,7 @@ import places
 STEP_S = 30
 START_S = 1772366400  # The epoch of the scenarios, 2026-03-01T12:00:00Z.
 TARGET = {"instance": "10.0.0.1:9400", "job": "podgpu", "node": "gpu-node-0"}
-# What Prometheus adds to each series without honor_labels, and renames in the series.
+# The labels of the target's pod. Without honor_labels Prometheus renames those of the series; with it, only series without them get these.
 POD_OF_PODGPU = {"namespace": "gpu", "pod": "podgpu-x7k2p", "container": "podgpu"}
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
@@ -74,11 +74,17 @@ def written(name, labels):
     return name + "{" + ",".join(f'{key}="{value}"' for key, value in sorted(labels.items())) + "}"
 
 
+UP = written("up", TARGET | POD_OF_PODGPU)
+
+
 def with_target(text, spelling, shift_s=0):
-    """The text with the labels of the target on each series, in this spelling of the workload's labels, and later."""
+    """The text with the labels of the target on each series, in this spelling of the workload's labels, and later; and `up`."""
     lines = []
     seen = {}
+    stamps = sorted({float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line and not line.startswith("#")})
     for line in text.splitlines():
+        if line == "# EOF":
+            lines += ["# TYPE up gauge"] + [f"{UP} 1 {stamp + shift_s:.3f}" for stamp in stamps]
         if not line or line.startswith("#"):
             lines.append(line)
             continue
@@ -86,7 +92,7 @@ def with_target(text, spelling, shift_s=0):
         if series not in seen:
             name, _, inside = series.partition("{")
             labels = dict(LABEL.findall(inside))
-            labels = renamed(labels) if spelling == "exported" else labels
+            labels = renamed(labels) if spelling == "exported" else POD_OF_PODGPU | labels
             seen[series] = written(name, labels | TARGET)
         if shift_s:
             value, stamp = rest.split(" ")
@@ -118,8 +124,7 @@ def series(name, spelling, families):
             if "_timestamp_seconds{" in key:  # promtool's clock begins at 0.
                 value = repr(float(value) - START_S)
             found.setdefault(key, [None] * count)[index] = value
-    up = {"": TARGET, "exported": TARGET | POD_OF_PODGPU}["" if spelling == "plain" else spelling]
-    found[written("up", up)] = ["1" if index < killed else "0" for index in range(count)]
+    found[UP] = ["1" if index < killed else "0" for index in range(count)]
     return found
 
 

@@ -21,7 +21,7 @@ NEW = {
 }
 SELECTOR = r"\b(DCGM_\w+)(?:\{([^}]*)\})?"
 # A function of a range, such as rate(), or a selector.
-TERM = re.compile(rf"\b(\w+)\({SELECTOR}(\[[^\]]*\])\)|{SELECTOR}( offset \w+)?")
+TERM = re.compile(rf"\b(\w+)\({SELECTOR}(\[[^\]]*\](?: offset \w+)?)\)|{SELECTOR}( offset \w+)?")
 
 
 def named(family, matchers):

@@ -35,19 +35,25 @@ def arguments_of(name, text):
 
 
 def owned(inner):
-    """Renames the rows that the inner aggregation leaves: to rename each series took most of the time of all rules."""
+    """Renames the rows that the inner aggregation leaves: to rename each series took most of the time of all rules.
+
+    The labels of podgpu's own pod stay in target_namespace and target_pod until the last aggregation: of two rows that became equal
+    by the renaming, Prometheus would refuse the whole rule.
+    """
     assert "by (LABELS)" in inner, inner
     operation, labels, rows = re.fullmatch(r"(\w+) by \(([^)]*)\) of (.*)", inner).groups()
     of_pods = [label for label in ("namespace", "pod") if label in labels.split(", ")]
     made = rows.replace("LABELS", ", ".join([labels] + ["exported_" + label for label in of_pods]))
     for label in of_pods:
-        made = f'label_replace({made}, "{label}", "$1", "exported_{label}", "(.+)")'
+        kept = f'label_replace({made}, "target_{label}", "$1", "{label}", "(.+)")'
+        made = f'label_replace({kept}, "{label}", "$1", "exported_{label}", "(.+)")'
     return f"{operation} by ({labels}) ({made})"
 
 
 def held(family):
-    exported = family + '{exported_pod!=""}'
-    return f'({exported} or ({family}{{pod!="", exported_pod=""}} unless on (cluster, job) {exported}))'
+    """The rows of allocated GPUs. A row of a free GPU has the labels of its target, which `up` has too."""
+    target = "on (cluster, job, instance, namespace, pod) up"
+    return f'({family}{{exported_pod!=""}} or ({family}{{pod!="", exported_pod=""}} unless {target}))'
 
 
 def expanded(expr):
@@ -93,8 +99,7 @@ def with_threshold(rule):
 
 def for_chart(rule):
     """The rule with its threshold beside it, which the chart's values can change; the chart knows the job."""
-    made = alert(rule)
-    made["expr"] = re.sub(r'\{job=~[^}]*\}', '{job=~"JOB"}', made["expr"])
+    made = alert(rule | {"expr": rule.get("chart_expr", rule["expr"])})
     return made | ({"threshold": rule["threshold"]} if "threshold" in rule else {})
 
 

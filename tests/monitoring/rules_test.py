@@ -82,7 +82,7 @@ AGGREGATED = ("PodGPUAllocatedIdle", "PodGPUClusterNodesSilent", "PodGPUDcgmAllo
 def labels_of(labels, spelling, alert):
     labels = {key: value for key, value in labels.items() if key not in ("severity", "component", "alertname")}
     if spelling == "exported" and alert not in AGGREGATED:
-        labels = histories.renamed(labels)
+        labels = histories.renamed({key: value for key, value in labels.items() if histories.POD_OF_PODGPU.get(key) != value})
     return labels | {"severity": ALERTS[alert]["severity"], "component": "podgpu"}
 
 
