@@ -13,9 +13,18 @@ namespace {
 
 constexpr std::string_view kForm =
     "the parameters are \"node\" and \"gpu\", or \"group\" and \"value\", or none for all GPUs";
-// Encoded for a URL it stays below the megabyte of headers that Prometheus accepts.
-constexpr size_t kMostQueryBytes = size_t{768} << 10;
+// Encoded as a form, at most three times as long, it stays below the 10 MiB that Prometheus reads.
+constexpr size_t kMostQueryBytes = size_t{3} << 20;
 constexpr size_t kMostTextBytes = 1'024;
+
+// The GPUs of a query, as matchers of labels.
+struct Selection {
+  // Of the families of dcgm-exporter: one for each spelling of a label.
+  std::vector<std::string> exporter = {""};
+  std::string own;   // Of podgpu's own families of values.
+  std::string info;  // Of podgpu_gpu_info, which alone has the node's name; empty: all.
+  bool is_one_gpu = false;
+};
 
 // Returns the text as a string literal of PromQL.
 std::string Literal(std::string_view text) {
@@ -52,7 +61,7 @@ const NodeReport* ReportOfNode(const ClusterFacts& facts, std::string_view name)
   return nullptr;
 }
 
-StatusOr<std::string> SelectorOfGpu(const HistoryQuery& query, const ClusterFacts& facts) {
+StatusOr<Selection> SelectionOfGpu(const HistoryQuery& query, const ClusterFacts& facts) {
   const NodeReport* const report = ReportOfNode(facts, query.node);
   if (report == nullptr) {
     return absl::NotFoundError(absl::StrFormat("there is no node %s", Quoted(query.node)));
@@ -62,12 +71,14 @@ StatusOr<std::string> SelectorOfGpu(const HistoryQuery& query, const ClusterFact
   if (gpu == report->gpus.end()) {
     return absl::NotFoundError(absl::StrFormat("node %s has no GPU %d", Quoted(query.node), index));
   }
-  return "UUID=" + Literal(gpu->uuid);
+  const std::string uuid = Literal(gpu->uuid);
+  return Selection{.exporter = {"UUID=" + uuid, "uuid=" + uuid},
+                   .own = "UUID=" + uuid,
+                   .info = {},
+                   .is_one_gpu = true};
 }
 
-// One selector for each spelling of the label (--dcgm-exporter-version).
-StatusOr<std::vector<std::string>> SelectorsOfGroup(const HistoryQuery& query,
-                                                    const ClusterFacts& facts) {
+StatusOr<Selection> SelectionOfGroup(const HistoryQuery& query, const ClusterFacts& facts) {
   std::string names;
   const std::string label = query.label.value_or("");
   const size_t place = facts.labels == nullptr
@@ -91,20 +102,87 @@ StatusOr<std::vector<std::string>> SelectorsOfGroup(const HistoryQuery& query,
     return absl::NotFoundError(
         absl::StrFormat("no node has the label %s=%s", Quoted(label), Quoted(query.value)));
   }
-  return std::vector<std::string>{"Hostname=~" + Literal(names), "hostname=~" + Literal(names)};
+  const std::string are_these = "=~" + Literal(names);
+  // --dcgm-exporter-version decides about the spelling.
+  return Selection{.exporter = {"Hostname" + are_these, "hostname" + are_these},
+                   .own = {},
+                   .info = "hostname" + are_these};
 }
 
-// The series of `family` that match one of `selectors`; with a factor in front of each.  A selector
-// has one exact name: Google's Managed Service for Prometheus refuses others.
-std::string AnyOf(std::string_view family, const std::vector<std::string>& selectors,
-                  std::string_view factor = "") {
-  std::string query;
-  for (const std::string& selector : selectors) {
-    absl::StrAppendFormat(&query, "%s%s%s{%s}", query.empty() ? "" : " or ", factor, family,
-                          selector);
-  }
-  return query;
+std::string Both(std::string_view a, std::string_view b) {
+  return absl::StrFormat("%s%s%s", a, a.empty() || b.empty() ? "" : ",", b);
 }
+
+// Writes the PromQL of a selection.  Each selector has one exact name: Google's Managed Service for
+// Prometheus refuses others.
+class HistoryText {
+ public:
+  HistoryText(Selection selection, std::string_view matchers)
+      : selection_(std::move(selection)), matchers_(matchers) {}
+
+  // From 0 to 100.  `or` chooses for each GPU and each time.
+  std::string Whole() const {
+    const std::string instances = "GPU_I_ID!=\"\"";
+    const std::string measures[] = {
+        PerGpu(Own("GPU_I_ID=\"\"")),
+        PerGpu(AnyOf("100 * DCGM_FI_PROF_SM_ACTIVE", "") + " or " +
+               AnyOf("100 * DCGM_FI_PROF_SM_UTIL_RATIO", "")),
+        PerGpu(AnyOf("DCGM_FI_DEV_GPU_UTIL", "") + " or " +
+               AnyOf("100 * DCGM_FI_DEV_GPU_UTIL_RATIO", "")),
+        PerGpu(Own(instances)),
+        PerGpu(AnyOf("100 * DCGM_FI_PROF_GR_ENGINE_ACTIVE", instances) + " or " +
+               AnyOf("100 * DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", instances)),
+    };
+    std::string activity;
+    for (const std::string& measure : measures) {
+      activity += (activity.empty() ? "" : " or ") + measure;
+    }
+    return selection_.is_one_gpu ? activity : absl::StrFormat("avg(%s)", activity);
+  }
+
+ private:
+  // The largest value of each GPU: of the rows of its pods and instances, and of replicas of
+  // exporters.  `UUID` becomes the first of its names that is known.
+  std::string PerGpu(std::string_view series) const {
+    return selection_.is_one_gpu
+               ? absl::StrFormat("max(%s)", series)
+               : absl::StrFormat(
+                     R"(max by (UUID) (label_replace(label_join(%s, "UUID", ";", "UUID", "uuid", )"
+                     R"("instance", "gpu"), "UUID", "$1$2", "UUID", ";;(.+)|;?([^;]+);.*")))",
+                     series);
+  }
+
+  // Drops all other labels first, which makes the functions of labels cheaper for Prometheus.
+  std::string PerName(std::string series) const {
+    return selection_.is_one_gpu
+               ? series
+               : absl::StrFormat("max by (UUID, uuid, instance, gpu) (%s)", series);
+  }
+
+  // `family` may have a factor in front.
+  std::string AnyOf(std::string_view family, std::string_view instances) const {
+    std::string series;
+    for (const std::string& selector : selection_.exporter) {
+      absl::StrAppendFormat(&series, "%s%s{%s}", series.empty() ? "" : " or ", family,
+                            Both(Both(selector, instances), matchers_));
+    }
+    return PerName(std::move(series));
+  }
+
+  // SM activity in podgpu's own family.
+  std::string Own(std::string_view instances) const {
+    std::string series = absl::StrFormat("100 * podgpu_gpu_sm_active_ratio{%s}",
+                                         Both(Both(selection_.own, instances), matchers_));
+    if (!selection_.info.empty()) {
+      absl::StrAppendFormat(&series, " and on (UUID) podgpu_gpu_info{%s}",
+                            Both(selection_.info, matchers_));
+    }
+    return PerName(std::move(series));
+  }
+
+  const Selection selection_;
+  const std::string matchers_;
+};
 
 Status Take(std::string_view name, std::string value, HistoryQuery& query) {
   if (value.empty() || value.size() > kMostTextBytes) {
@@ -154,20 +232,13 @@ StatusOr<HistoryQuery> ParseHistoryQuery(std::string_view text) {
 
 StatusOr<std::string> HistoryPromql(const HistoryQuery& query, const ClusterFacts& facts,
                                     std::string_view matchers) {
-  std::vector<std::string> selectors = {""};
+  Selection selection;
   if (query.gpu) {
-    PODGPU_ASSIGN_OR_RETURN(selectors.front(), SelectorOfGpu(query, facts));
+    PODGPU_ASSIGN_OR_RETURN(selection, SelectionOfGpu(query, facts));
   } else if (query.label) {
-    PODGPU_ASSIGN_OR_RETURN(selectors, SelectorsOfGroup(query, facts));
+    PODGPU_ASSIGN_OR_RETURN(selection, SelectionOfGroup(query, facts));
   }
-  for (std::string& selector : selectors) {
-    selector += (selector.empty() || matchers.empty() ? "" : ",") + std::string(matchers);
-  }
-  std::string promql = absl::StrFormat(
-      "100 * avg(max by (UUID) (%s or %s)) or avg(max by (UUID) (%s or %s))",
-      AnyOf("DCGM_FI_PROF_SM_ACTIVE", selectors), AnyOf("DCGM_FI_PROF_SM_UTIL_RATIO", selectors),
-      AnyOf("DCGM_FI_DEV_GPU_UTIL", selectors),
-      AnyOf("DCGM_FI_DEV_GPU_UTIL_RATIO", selectors, "100 * "));
+  std::string promql = HistoryText(std::move(selection), matchers).Whole();
   if (promql.size() > kMostQueryBytes) {
     return absl::ResourceExhaustedError("the group has too many nodes for one query");
   }

@@ -1,9 +1,11 @@
 // The question of a request for /api/v1/history, and the PromQL that answers it: the activity of
 // one GPU, of the nodes of a group, or of all GPUs.
 //
-// The series are those of dcgm-exporter, which podgpu has as well, under the names of each release:
-// SM activity where it is known, otherwise utilisation.  Names come from users and nodes, so each
-// is quoted for PromQL.  Pure functions; called on the HTTP thread.
+// Each GPU has the first of these that is known: SM activity, utilisation, activity of its MIG
+// instances.  The families are podgpu's own and those of dcgm-exporter under the names of each
+// release.  A GPU is identified as in prometheus_answer.h: by `UUID`, otherwise `uuid`, otherwise
+// `instance` and `gpu`.  Names come from users and nodes, so each is quoted for PromQL.  Pure
+// functions; called on the HTTP thread.
 #pragma once
 
 #include <cstdint>

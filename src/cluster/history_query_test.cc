@@ -36,36 +36,73 @@ std::string PromqlOf(std::string_view query, std::string_view matchers = "") {
   return promql.ok() ? *promql : std::string(promql.status().message());
 }
 
-// The query with the series of each family that match one of `selectors`.  Families have the names
-// of dcgm-exporter up to 4.8.4 and of 4.9.
-std::string Activity(const std::vector<std::string>& selectors) {
-  const auto of = [&](const std::string& family) {
-    std::string all;
-    for (const std::string& selector : selectors) {
-      all.append(all.empty() ? "" : " or ").append(family).append("{" + selector + "}");
-    }
-    return all;
+// The query for all GPUs, with `matchers` in each selector.
+std::string AllGpus(const std::string& matchers) {
+  const auto per_gpu = [](const std::string& series) {
+    return "max by (UUID) (label_replace(label_join(" + series +
+           R"(, "UUID", ";", "UUID", "uuid", "instance", "gpu"), "UUID", "$1$2", "UUID", )"
+           R"(";;(.+)|;?([^;]+);.*")))";
   };
-  return "100 * avg(max by (UUID) (" + of("DCGM_FI_PROF_SM_ACTIVE") + " or " +
-         of("DCGM_FI_PROF_SM_UTIL_RATIO") + ")) or avg(max by (UUID) (" +
-         of("DCGM_FI_DEV_GPU_UTIL") + " or " + of("100 * DCGM_FI_DEV_GPU_UTIL_RATIO") + "))";
+  const auto per_name = [](const std::string& series) {
+    return "max by (UUID, uuid, instance, gpu) (" + series + ")";
+  };
+  const auto in = [&](const std::string& instances) {
+    return "{" + instances + (instances.empty() || matchers.empty() ? "" : ",") + matchers + "}";
+  };
+  const auto either = [&](const std::string& one, const std::string& other) {
+    return per_gpu(per_name(one) + " or " + per_name(other));
+  };
+  const std::string own = "100 * podgpu_gpu_sm_active_ratio";
+  const std::string parts = "GPU_I_ID!=\"\"";
+  return "avg(" + per_gpu(per_name(own + in("GPU_I_ID=\"\""))) + " or " +
+         either("100 * DCGM_FI_PROF_SM_ACTIVE" + in(""),
+                "100 * DCGM_FI_PROF_SM_UTIL_RATIO" + in("")) +
+         " or " +
+         either("DCGM_FI_DEV_GPU_UTIL" + in(""), "100 * DCGM_FI_DEV_GPU_UTIL_RATIO" + in("")) +
+         " or " + per_gpu(per_name(own + in(parts))) + " or " +
+         either("100 * DCGM_FI_PROF_GR_ENGINE_ACTIVE" + in(parts),
+                "100 * DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO" + in(parts)) +
+         ")";
 }
 
-std::string Single(const std::string& selector) { return Activity({selector}); }
-
-// A group is found by both spellings of the label.
-std::string Group(const std::string& names) {
-  return Activity({"Hostname=~" + names, "hostname=~" + names});
+size_t CountOf(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) {
+    ++count;
+  }
+  return count;
 }
 
-TEST(HistoryQuery, SelectsOneGpuTheNodesOfAGroupOrAll) {
-  EXPECT_EQ(PromqlOf(""), Single(""));
-  EXPECT_EQ(PromqlOf("", "job=\"gpu\""), Single("job=\"gpu\""));
-  EXPECT_EQ(PromqlOf("node=gpu-node-2&gpu=3", "job=\"gpu\""),
-            Single("UUID=\"GPU-gpu-node-2\",job=\"gpu\""));
-  EXPECT_EQ(PromqlOf("group=pool&value=a"), Group(R"("gpu-node-2|gpu-node\\.1")"))
-      << "without cpu-node, which reports no GPUs";
-  EXPECT_EQ(PromqlOf("value=r1&group=r%61ck"), Group("\"gpu-node-2\""));
+TEST(HistoryQuery, SelectsAllGpus) {
+  EXPECT_EQ(PromqlOf(""), AllGpus(""));
+  EXPECT_EQ(PromqlOf("", "job=\"gpu\""), AllGpus("job=\"gpu\""));
+}
+
+TEST(HistoryQuery, SelectsOneGpuByBothSpellingsOfItsUuid) {
+  const std::string promql = PromqlOf("node=gpu-node-2&gpu=3", "job=\"gpu\"");
+  EXPECT_EQ(
+      promql.find("max(100 * podgpu_gpu_sm_active_ratio{UUID=\"GPU-gpu-node-2\",GPU_I_ID="
+                  "\"\",job=\"gpu\"}) or max(100 * DCGM_FI_PROF_SM_ACTIVE{UUID="
+                  "\"GPU-gpu-node-2\",job=\"gpu\"} or 100 * DCGM_FI_PROF_SM_ACTIVE{uuid="
+                  "\"GPU-gpu-node-2\",job=\"gpu\"} or 100 * DCGM_FI_PROF_SM_UTIL_RATIO{UUID="),
+      0U)
+      << promql;
+  EXPECT_EQ(CountOf(promql, "{UUID=\"GPU-gpu-node-2\","), 8U) << promql;
+  EXPECT_EQ(CountOf(promql, "{uuid=\"GPU-gpu-node-2\","), 6U) << promql;
+  EXPECT_EQ(CountOf(promql, "job=\"gpu\"}"), 14U) << promql;
+}
+
+// The series of podgpu's own family have no name of a node.
+TEST(HistoryQuery, SelectsTheNodesOfAGroupByBothSpellingsOfTheirLabel) {
+  const std::string promql = PromqlOf("group=pool&value=a");
+  EXPECT_NE(promql.find(R"(100 * podgpu_gpu_sm_active_ratio{GPU_I_ID=""} and on (UUID) )"
+                        R"(podgpu_gpu_info{hostname=~"gpu-node-2|gpu-node\\.1"})"),
+            promql.npos)
+      << promql;
+  EXPECT_EQ(CountOf(promql, R"({Hostname=~"gpu-node-2|gpu-node\\.1")"), 6U) << promql;
+  EXPECT_EQ(CountOf(promql, R"({hostname=~"gpu-node-2|gpu-node\\.1")"), 8U)
+      << "without cpu-node, which reports no GPUs: " << promql;
+  EXPECT_EQ(CountOf(PromqlOf("value=r1&group=r%61ck"), "ostname=~\"gpu-node-2\""), 14U);
 }
 
 TEST(HistoryQuery, NamesWhatDoesNotExist) {
@@ -75,10 +112,10 @@ TEST(HistoryQuery, NamesWhatDoesNotExist) {
   EXPECT_EQ(PromqlOf("group=pool&value=b"), "no node has the label \"pool\"=\"b\"");
 }
 
-TEST(HistoryQuery, IsRefusedWhereItIsTooLongForAUrl) {
+TEST(HistoryQuery, IsRefusedWhereItIsTooLongForAForm) {
   ClusterFacts facts = FactsOfTwoNodes();
   auto report = std::make_shared<NodeReport>(*facts.fleet->nodes[0].report);
-  report->gpus[0].uuid = std::string(size_t{200} << 10, 'x');
+  report->gpus[0].uuid = std::string(size_t{300} << 10, 'x');
   auto fleet = std::make_shared<Fleet>(*facts.fleet);
   fleet->nodes[0].report = report;
   facts.fleet = fleet;
@@ -94,7 +131,8 @@ TEST(HistoryQuery, QuotesNamesForPromql) {
   fleet->nodes[0].report = report;
   facts.fleet = fleet;
   const HistoryQuery query{.node = "gpu-node.1", .gpu = 3, .label = {}, .value = {}};
-  EXPECT_EQ(HistoryPromql(query, facts, "").value(), Single(R"(UUID="a\"} or b\\ ")"));
+  const std::string promql = HistoryPromql(query, facts, "").value();
+  EXPECT_EQ(CountOf(promql, R"(UUID="a\"} or b\\ ")"), 8U) << promql;
 }
 
 TEST(HistoryQuery, IsTheSameTextForEqualQueries) {

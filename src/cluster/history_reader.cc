@@ -29,10 +29,10 @@ TimeRange LastDay(WallTime now) {
           .count = kSteps};
 }
 
-std::string PathOf(const std::string& promql, const TimeRange& range) {
-  return absl::StrFormat(
-      "/api/v1/query_range?query=%s&start=%d&end=%d&step=%d", PercentEncode(promql), range.begin_s,
-      range.begin_s + static_cast<int64_t>(range.count - 1) * range.step_s, range.step_s);
+std::string FormOf(const std::string& promql, const TimeRange& range) {
+  return absl::StrFormat("query=%s&start=%d&end=%d&step=%d", PercentEncode(promql), range.begin_s,
+                         range.begin_s + static_cast<int64_t>(range.count - 1) * range.step_s,
+                         range.step_s);
 }
 
 History Absent(const TimeRange& range, std::string reason) {
@@ -130,7 +130,7 @@ std::optional<HistoryReader::Wanted> HistoryReader::Next() {
 void HistoryReader::Ask(const Wanted& wanted, const std::stop_token& stop) {
   const TimeRange range = LastDay(clock_.WallNow());
   client_.Prepare();
-  PrometheusReply reply = client_.Ask(PathOf(wanted.promql, range), stop);
+  PrometheusReply reply = client_.Post("/api/v1/query_range", FormOf(wanted.promql, range), stop);
   if (stop.stop_requested()) {
     return;
   }
@@ -146,14 +146,14 @@ void HistoryReader::Ask(const Wanted& wanted, const std::stop_token& stop) {
 }
 
 void HistoryReader::Note(const PrometheusReply& reply) {
-  const bool is_good = IsGood(reply.result);
-  if (is_good != was_good_) {
-    Log(is_good ? LogLevel::kInfo : LogLevel::kWarn,
-        is_good ? "Prometheus answers requests for history again"
-                : "request for history to Prometheus failed; the fleet page says so",
-        {{"detail", is_good ? "the last query succeeded" : reply.detail}});
+  const FailureChange change = failures_.Take(reply, clock_.Now());
+  if (change == FailureChange::kFails) {
+    Log(LogLevel::kWarn, "request for history to Prometheus failed; the fleet page says so",
+        {{"detail", reply.detail}});
+  } else if (change == FailureChange::kSucceedsAgain) {
+    Log(LogLevel::kInfo, "Prometheus answers requests for history again",
+        {{"detail", "the last query succeeded"}});
   }
-  was_good_ = is_good;
   const MutexLock lock(mutex_);
   ++counts_[static_cast<size_t>(reply.result)];
 }

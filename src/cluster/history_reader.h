@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/wakeup.h"
+#include "cluster/failure_watch.h"
 #include "cluster/prometheus_client.h"
 #include "cluster/prometheus_range.h"
 
@@ -72,7 +73,7 @@ class HistoryReader {
   Clock& clock_;
   PrometheusClient client_;
   Wakeup wakeup_;
-  bool was_good_ = true;  // The last query succeeded; only Run uses it.
+  FailureWatch failures_;  // Only Run uses it.
   // The HTTP thread adds to the queue and reads answers while Run takes and adds; neither could
   // wait for a publication of the other.
   mutable Mutex mutex_;

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/worker.h"
+#include "http/listen.h"
+#include "http/testing/raw_server.h"
 #include "http/testing/test_server.h"
 
 namespace podgpu {
@@ -19,24 +21,28 @@ constexpr int64_t kEnd = 1'700'000'100;  // The last step of 300 s.
 class RangeServer {
  public:
   RangeServer() {
-    Answer("");
     server_ = StartServer(LoopbackOptions(), [this](const HttpRequest& request) {
       ++asked_;
-      query_.Set(std::make_shared<const std::string>(std::string(request.path) + "?" +
-                                                     std::string(request.query)));
+      if (request.method != "POST" || request.path != "/base/api/v1/query_range" ||
+          !request.query.empty()) {
+        return TextResponse(405, "");
+      }
       const auto body = body_.Get();
-      return body->empty() ? TextResponse(503, "") : TextResponse(200, *body, "application/json");
+      const int status = status_;
+      return status != 200 ? TextResponse(status, "")
+                           : TextResponse(200, *body, "application/json");
     });
   }
-  // "" for 503.
-  void Answer(std::string body) { body_.Set(std::make_shared<const std::string>(std::move(body))); }
+  void Answer(std::string body, int status = 200) {
+    body_.Set(std::make_shared<const std::string>(std::move(body)));
+    status_ = status;
+  }
   void AnswerValues(const std::string& pairs) {
     Answer(
         R"({"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[)" +
         pairs + "]}]}}");
   }
   int asked() const { return asked_; }
-  std::string query() const { return *query_.Get(); }
   PrometheusClientOptions options() const {
     PrometheusClientOptions options;
     options.url =
@@ -45,7 +51,8 @@ class RangeServer {
   }
 
  private:
-  Published<std::string> body_, query_;
+  Published<std::string> body_;
+  std::atomic<int> status_ = 503;
   std::atomic<int> asked_ = 0;
   std::unique_ptr<HttpServer> server_;
 };
@@ -99,9 +106,6 @@ TEST_F(HistoryReaderTest, HasAValueForEachFiveMinutesOfADay) {
   server_.AnswerValues("[" + std::to_string(kEnd - 300) + ",\"41.6\"],[" + std::to_string(kEnd) +
                        ",\"170\"]");
   const auto history = AwaitHistory("a");
-  EXPECT_EQ(server_.query(),
-            "/base/api/v1/query_range?query=query%20of%20a&start=" + std::to_string(kEnd - 86'400) +
-                "&end=" + std::to_string(kEnd) + "&step=300");
   EXPECT_EQ(history->absent, "");
   ASSERT_EQ(history->percent.size(), 289U);
   EXPECT_EQ(history->percent[287], 41.6);
@@ -112,6 +116,59 @@ TEST_F(HistoryReaderTest, HasAValueForEachFiveMinutesOfADay) {
   EXPECT_EQ(json.at("activity_percent").at(287), 42);
   EXPECT_TRUE(json.at("activity_percent").at(288).is_null());
   EXPECT_FALSE(json.as_object().contains("absent"));
+}
+
+// Of any length: a URL with the names of all nodes is refused by many a proxy.
+TEST(HistoryReader, SendsTheQueryAsAForm) {
+  const SystemFiles files;
+  const Listener listener = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, files).value();
+  std::string request;
+  std::jthread server(
+      [&] { request = ServeBytes(listener.socket.get(), "HTTP/1.1 401 -\r\n\r\n"); });
+  PrometheusClientOptions options;
+  options.url =
+      ParsePrometheusUrl("http://127.0.0.1:" + std::to_string(listener.port) + "/base").value();
+  options.tenant = "team-a";
+  MovedClock clock;
+  HistoryReader reader(options, files, ResolveBySystem, clock);
+  Worker thread;
+  thread.Start([&](const std::stop_token& stop) { reader.Run(stop); }, "history");
+  Await([&] { return reader.Of("a", "up{a=\"b|c\"}") != nullptr; });
+  server.join();
+  thread.RequestStop();
+  thread.JoinWithin(std::chrono::hours(1));
+  EXPECT_TRUE(request.starts_with("POST /base/api/v1/query_range HTTP/1.1\r\n")) << request;
+  EXPECT_NE(request.find("\r\nX-Scope-OrgID: team-a\r\n"), request.npos) << request;
+  EXPECT_NE(request.find("\r\nContent-Type: application/x-www-form-urlencoded\r\n"), request.npos)
+      << request;
+  EXPECT_TRUE(request.ends_with(
+      "\r\n\r\nquery=up%7Ba%3D%22b%7Cc%22%7D&start=" + std::to_string(kEnd - 86'400) +
+      "&end=" + std::to_string(kEnd) + "&step=300"))
+      << request;
+}
+
+TEST_F(HistoryReaderTest, LogsEachReasonOfFailures) {
+  testing::internal::CaptureStderr();
+  AwaitHistory("a");
+  AwaitHistory("b");
+  clock_.Advance(seconds(60));
+  server_.Answer("", 401);
+  AwaitHistory("a");
+  AwaitHistory("b");
+  server_.AnswerValues("");
+  AwaitHistory("c");
+  const std::string log = testing::internal::GetCapturedStderr();
+  const auto count = [&log](const std::string& part) {
+    size_t found = 0;
+    for (size_t at = log.find(part); at != log.npos; at = log.find(part, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  EXPECT_EQ(count("request for history to Prometheus failed"), 2U) << log;
+  EXPECT_EQ(count("it answers 503"), 1U) << log;
+  EXPECT_EQ(count("it answers 401"), 1U) << log;
+  EXPECT_EQ(count("Prometheus answers requests for history again"), 1U) << log;
 }
 
 TEST_F(HistoryReaderTest, AsksOncePerStepForAllClients) {

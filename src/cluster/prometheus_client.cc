@@ -17,6 +17,10 @@ std::string_view RemedyOf(int status) {
              "--in-use-tenant";
     case 404:
       return ": check whether the address needs a path, such as /prometheus";
+    case 405:
+      return ": a proxy there must permit POST";
+    case 413:
+      return ": raise the limit of a proxy there for the size of requests";
     default:
       return "";
   }
@@ -79,7 +83,7 @@ HttpQuestion PrometheusClient::QuestionFor(const std::string& path) const {
   const PrometheusUrl url = options_.url.value_or(PrometheusUrl());
   const NodeWebAccess& access = access_.access();
   HttpQuestion question;
-  question.ip = *ip_;
+  question.ip = ip_.value_or("");
   question.port = url.server.port;
   question.host = ToString(url.server);
   question.path = url.prefix + path;
@@ -92,11 +96,22 @@ HttpQuestion PrometheusClient::QuestionFor(const std::string& path) const {
 }
 
 PrometheusReply PrometheusClient::Ask(const std::string& path, const std::stop_token& stop) {
+  return Send(QuestionFor(path), stop);
+}
+
+PrometheusReply PrometheusClient::Post(const std::string& path, std::string form,
+                                       const std::stop_token& stop) {
+  HttpQuestion question = QuestionFor(path);
+  question.form = std::move(form);
+  return Send(std::move(question), stop);
+}
+
+PrometheusReply PrometheusClient::Send(HttpQuestion question, const std::stop_token& stop) {
   if (!ip_.ok()) {
     return Judge(ip_.status());
   }
   std::optional<StatusOr<HttpAnswer>> answer;
-  client_.Ask(QuestionFor(path),
+  client_.Ask(std::move(question),
               [&answer](StatusOr<HttpAnswer> received) { answer = std::move(received); });
   const Instant limit = clock_.Now() + options_.client.deadline + std::chrono::seconds(1);
   while (!answer && !stop.stop_requested()) {
@@ -130,6 +145,7 @@ PrometheusReply PrometheusClient::Judge(StatusOr<HttpAnswer> answer) const {
     reply.detail = absl::StrFormat("it answers %d %s%s", answer->status,
                                    PrometheusComplaint(reply.body), RemedyOf(answer->status));
     reply.result = FetchResult::kRefused;
+    reply.status = answer->status;
     return reply;
   }
   reply.result = FetchResult::kOk;

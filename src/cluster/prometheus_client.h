@@ -41,6 +41,7 @@ struct PrometheusReply {
   FetchResult result = FetchResult::kNoConnection;
   std::string body;    // Body of a good answer.
   std::string detail;  // The reason why it is not good.
+  int status = 0;      // Of an answer that is not good; 0 without an answer.
   // The server hangs or is down: another request now would fail as well.
   bool is_gone = false;
 };
@@ -56,6 +57,8 @@ class PrometheusClient {
   // Sends one query and waits for the answer.  `path` begins below the server's prefix:
   // "/api/v1/query?query=...".
   PrometheusReply Ask(const std::string& path, const std::stop_token& stop);
+  // The same with the parameters as a form, because proxies limit the length of a URL.
+  PrometheusReply Post(const std::string& path, std::string form, const std::stop_token& stop);
 
   // Waits until `deadline` or Interrupt.
   void Wait(Instant deadline) { client_.Run(deadline); }
@@ -63,6 +66,7 @@ class PrometheusClient {
 
  private:
   HttpQuestion QuestionFor(const std::string& path) const;
+  PrometheusReply Send(HttpQuestion question, const std::stop_token& stop);
   PrometheusReply Judge(StatusOr<HttpAnswer> answer) const;
 
   const PrometheusClientOptions options_;

@@ -183,24 +183,25 @@ void PrometheusReader::AskAll(const std::stop_token& stop) {
   }
 }
 
-void PrometheusReader::Take(InUseMeasure measure, const PrometheusReply& reply) {
-  PrometheusReading::Measure& known = current_.measures[static_cast<size_t>(measure)];
-  const bool was_good = !known.last || IsGood(*known.last);
-  std::string detail = reply.detail;
-  const FetchResult result =
-      IsGood(reply.result) ? TakeBody(measure, reply.body, detail) : reply.result;
-  known.last = result;
-  ++current_.queries[static_cast<size_t>(result)];
-  if (was_good != IsGood(result)) {
-    Log(was_good ? LogLevel::kWarn : LogLevel::kInfo,
-        was_good ? "query to Prometheus failed" : "Prometheus answers again",
+void PrometheusReader::Take(InUseMeasure measure, PrometheusReply reply) {
+  const auto place = static_cast<size_t>(measure);
+  if (IsGood(reply.result)) {
+    reply.result = TakeBody(measure, reply.body, reply.detail);
+  }
+  current_.measures[place].last = reply.result;
+  ++current_.queries[static_cast<size_t>(reply.result)];
+  const FailureChange change = failures_[place].Take(reply, clock_.Now());
+  if (change != FailureChange::kNone) {
+    const bool fails = change == FailureChange::kFails;
+    Log(fails ? LogLevel::kWarn : LogLevel::kInfo,
+        fails ? "query to Prometheus failed" : "Prometheus answers again",
         {{"measure", std::string(InUseMeasureName(measure))},
-         {"detail", was_good ? detail : "before: " + current_.detail}});
+         {"detail", fails ? reply.detail : "before: " + current_.detail}});
   }
   const bool all_good = std::ranges::all_of(
       current_.measures, [](const auto& one) { return !one.last || IsGood(*one.last); });
-  if (!detail.empty() || all_good) {
-    current_.detail = std::move(detail);
+  if (!reply.detail.empty() || all_good) {
+    current_.detail = std::move(reply.detail);
   }
 }
 

@@ -23,6 +23,7 @@
 #include "base/files.h"
 #include "base/published.h"
 #include "base/wakeup.h"
+#include "cluster/failure_watch.h"
 #include "cluster/fleet.h"
 #include "cluster/in_use.h"
 #include "cluster/prometheus_answer.h"
@@ -80,7 +81,7 @@ class PrometheusReader {
 
  private:
   void AskAll(const std::stop_token& stop);
-  void Take(InUseMeasure measure, const PrometheusReply& reply);
+  void Take(InUseMeasure measure, PrometheusReply reply);
   FetchResult TakeBody(InUseMeasure measure, std::string_view body, std::string& detail);
 
   const PrometheusOptions options_;
@@ -88,6 +89,7 @@ class PrometheusReader {
   Wakeup& tick_;
   PrometheusClient client_;
   bool prefers_exported_ = false;  // True once any series has had those labels.
+  std::array<FailureWatch, kInUseMeasureCount> failures_;
   PrometheusReading current_;
   Published<PrometheusReading> published_;
 };

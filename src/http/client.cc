@@ -43,9 +43,10 @@ Status FailureOf(ErrorCode error, std::string_view step) {
 
 std::string RequestText(const HttpQuestion& question) {
   std::string text = absl::StrFormat(
-      "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: podgpu/%s (linux)\r\nAccept: %s\r\n"
+      "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: podgpu/%s (linux)\r\nAccept: %s\r\n"
       "Accept-Encoding: gzip\r\nConnection: close\r\n",
-      question.path, question.host, kVersion, question.accept);
+      question.form.empty() ? "GET" : "POST", question.path, question.host, kVersion,
+      question.accept);
   const auto add = [&text](std::string_view name, std::string_view value) {
     absl::StrAppendFormat(&text, "%s: %s\r\n", name, value);
   };
@@ -58,7 +59,11 @@ std::string RequestText(const HttpQuestion& question) {
   for (const auto& [name, value] : question.headers) {
     add(name, value);
   }
-  return text + "\r\n";
+  if (!question.form.empty()) {
+    add("Content-Type", "application/x-www-form-urlencoded");
+    add("Content-Length", std::to_string(question.form.size()));
+  }
+  return text + "\r\n" + question.form;
 }
 
 // One request, from connecting to the last byte. The handlers of its operations own it.

@@ -1,5 +1,6 @@
-// An HTTP client that queries many servers at once: GET requests over HTTP/1.1, plain or TLS. Each
-// uses a connection of its own and has one deadline from connecting to the last byte.
+// An HTTP client that queries many servers at once: GET requests, or POST of a form, over HTTP/1.1,
+// plain or TLS. Each uses a connection of its own and has one deadline from connecting to the last
+// byte.
 //
 // For the cluster role, which queries thousands of nodes. A server may send wrong data or hang:
 // headers and bodies have size limits, and a slow answer costs a socket until its deadline.
@@ -42,6 +43,7 @@ struct HttpQuestion {
   std::string unix_path;  // Connects to this socket in place of `ip`, without TLS; empty: none.
   std::string host;       // For the Host header.
   std::string path;
+  std::string form;  // Parameters, encoded as in a URL: sends them with POST; empty: GET.
   std::string certificate_name;  // Required name in the server's certificate, with TLS.
   std::string etag;              // For If-None-Match; empty: none.
   std::string authorization;     // The header's value; empty: none.

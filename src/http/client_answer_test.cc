@@ -1,17 +1,15 @@
 // What the client sends, and what it makes of the bytes of an answer.
-#include <poll.h>
 #include <string>
-#include <sys/socket.h>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "base/file_descriptor.h"
 #include "base/files.h"
 #include "base/version.h"
 #include "http/client.h"
 #include "http/listen.h"
+#include "http/testing/raw_server.h"
 
 namespace podgpu {
 namespace {
@@ -20,26 +18,6 @@ struct RawExchange {
   std::string request;
   StatusOr<HttpAnswer> answer = absl::UnknownError("none");
 };
-
-// Takes one connection, reads a request, sends `answer` and closes.
-std::string ServeBytes(int listener, std::string_view answer) {
-  pollfd waits = {.fd = listener, .events = POLLIN, .revents = 0};
-  ::poll(&waits, 1, -1);
-  const FileDescriptor socket(::accept(listener, nullptr, nullptr));
-  std::string request;
-  char byte = 0;
-  while (!request.ends_with("\r\n\r\n") && ::recv(socket.get(), &byte, 1, 0) == 1) {
-    request += byte;
-  }
-  while (!answer.empty()) {
-    const ssize_t count = ::send(socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
-    if (count <= 0) {
-      break;
-    }
-    answer.remove_prefix(static_cast<size_t>(count));
-  }
-  return request;
-}
 
 RawExchange AskFor(std::string_view bytes, HttpQuestion question = {}) {
   const Listener listener =
@@ -72,6 +50,23 @@ TEST(HttpClientRequest, HasTheHeadersOfTheQuestion) {
   EXPECT_EQ(AskFor("", question).request, first +
                                               "If-None-Match: \"7\"\r\nAuthorization: Bearer t\r\n"
                                               "X-A: 1\r\nX-B: 2\r\n\r\n");
+}
+
+TEST(HttpClientRequest, SendsAFormWithPost) {
+  HttpQuestion question;
+  question.form = "query=up%7Ba%3D%22b%22%7D&step=300";
+  question.authorization = "Bearer t";
+  question.headers = {{"X-A", "1"}};
+  EXPECT_EQ(AskFor("", question).request,
+            "POST /x?y=1 HTTP/1.1\r\nHost: node\r\nUser-Agent: podgpu/" + std::string(kVersion) +
+                " (linux)\r\nAccept: application/json\r\nAccept-Encoding: gzip\r\n"
+                "Connection: close\r\nAuthorization: Bearer t\r\nX-A: 1\r\n"
+                "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 34\r\n\r\n"
+                "query=up%7Ba%3D%22b%22%7D&step=300");
+  question.form = std::string(size_t{3} << 20, 'x');
+  const RawExchange large = AskFor("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", question);
+  EXPECT_TRUE(large.request.ends_with("\r\n\r\n" + question.form));
+  EXPECT_EQ(large.answer.ok() ? large.answer->body : "", "ok");
 }
 
 TEST(HttpClientAnswer, EndsWhereItsHeadSays) {
