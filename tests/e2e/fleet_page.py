@@ -358,7 +358,9 @@ class FleetPage(PageTest):
                 holders: [...all].map((_, i) => model.holders(fleet, i)),
                 first: fleet.nodes.map((node) => node.first), said: model.sentence(fleet, 2),
                 ranking: model.idleRanking(fleet, all, 20).first.map((pod) => [pod.name, pod.gpus, pod.longest]),
-                filters: ['state:lost', 'state:allocated', '-ns:ml', 'idle>9m', 'idle>10m', 'node:B', '"train-0" a'].map(at),
+                filters: ['state:lost', 'state:allocated', 'allocated', 'idle', 'free', 'lost', '-ns:ml', 'idle>9m', 'idle>10m', 'node:B', '"train-0" a'].map(at),
+                histories: [[5, 97], [5, 97, null, null, null], [null, 7, null]]
+                  .map((activity_percent) => model.historyLine({activity_percent, step_s: 300})),
                 spans: [59, 60, 3600 * 2 + 14 * 60, 86400 * 3].map(model.span),
               });
             }, (error) => done(String(error)));""",
@@ -375,7 +377,12 @@ class FleetPage(PageTest):
                 "first": [0, 5, 7, 8],
                 "said": "a GPU 2, ml/train-0, degraded, idle for 10m",
                 "ranking": [["ml/train-0", 1, 600]],
-                "filters": [[1], [0, 2, 6], [3, 4, 5, 7], [2], [], [5, 6], [0, 1, 2, 6]],
+                "filters": [[1], [0, 2, 6], [0, 2, 6], [2], [3, 4], [1], [3, 4, 5, 7], [2], [], [5, 6], [0, 1, 2, 6]],
+                "histories": [
+                    ["M0 95h.5L1 3h.5", "from 5 to 97 %, last 97 %"],
+                    ["M0 95h.5L1 3h.5", "from 5 to 97 %, last 97 % 15m ago"],
+                    ["M1 93h.5", "from 7 to 7 %, last 7 % 5m ago"],
+                ],
                 "spans": ["59s", "1m", "2h14m", "3d0h"],
             },
         )
@@ -535,7 +542,7 @@ class FleetPage(PageTest):
         script = self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HISTORIES})
         try:
             self.open("?group=pool&node=gpu-node-1&gpu=0")
-            words = "from 10 to 30 %, last 30 %"
+            words = "from 10 to 30 %, last 30 % 23h40m ago"
             self.await_text("history", f"gpu-node-1 GPU 0{words}inference{words}training{words}")
             self.assertEqual(
                 self.browser.execute_script("return window.histories"),

@@ -1,6 +1,6 @@
 // Parses the filter: all words must match, "-" negates, quotes keep blanks.  A bad word is reported
 // and ignored.
-import {FREE, IDLE, KIND_WORDS, USED} from './fleet_model.js';
+import {IDLE, KIND_WORDS} from './fleet_model.js';
 
 const UNITS_S = {s: 1, m: 60, h: 3600, d: 86400}, MOST_TERMS = 16;
 
@@ -47,8 +47,7 @@ function matchOne(fleet, key, value) {
   return found;
 }
 
-// Each test looks at a table of names once, and at the GPUs by numbers only; it puts a 1 for each GPU that
-// matches.
+// Each test looks at a table of names once, and at GPUs by numbers only; it puts a 1 for each that matches.
 const byNode = ({tables: {first}}, nodes, found) => nodes.forEach((yes, at) => { if (yes) found.fill(1, first[at], first[at + 1]); });
 const byModel = ({count, tables: {model}}, models, found) => { for (let i = 0; i < count; ++i) found[i] |= models[model[i]]; };
 const byPod = ({count, tables: {podStart, pod}}, pods, found) => {
@@ -69,21 +68,20 @@ const tests = {
   }),
   state: (fleet, value, found) => {
     const {json, kind, count} = fleet, place = json.states.indexOf(value), state = json.devices.state;
-    const kinds = KIND_WORDS.map((word) => (word === value ? 1 : 0));
+    const kinds = KIND_WORDS.map((word) => word === value);
     if (value === 'allocated') kinds[IDLE] = 1;
-    for (let i = 0; i < count; ++i) found[i] = state[i] === place ? 1 : kinds[kind[i]];
+    for (let i = 0; i < count; ++i) found[i] |= kinds[kind[i]] | (state[i] === place);
   },
   idle: (fleet, value, found) => {
     const since = fleet.json.devices.idle_since_s, from = fleet.now - value;
     for (let i = 0; i < fleet.count; ++i) if (since[i] !== null && since[i] < from) found[i] = 1;
   },
   any: (fleet, value, found) => {
-    const {tables, kind, count} = fleet, namespaces = tables.namespaces.within(value);
-    const wanted = {free: FREE, idle: IDLE, allocated: USED}[value] ?? -1;
+    const {tables} = fleet, namespaces = tables.namespaces.within(value);
     byPod(fleet, tables.podNames.within(value).map((yes, pod) => yes | namespaces[tables.podNamespace[pod]]), found);
     byModel(fleet, tables.models.within(value), found);
     byNode(fleet, tables.nodeNames.within(value), found);
-    if (wanted >= 0) for (let i = 0; i < count; ++i) if (kind[i] === wanted) found[i] = 1;
+    if (KIND_WORDS.includes(value)) tests.state(fleet, value, found);
   },
 };
 

@@ -252,9 +252,9 @@ export function idleRanking(fleet, matches, most) {
   return {first, count: pods.size};
 }
 
-// The line of a history in a box as wide as it has steps and 100 high, and its words.
-export function historyLine({activity_percent: values}) {
-  const known = values.filter((value) => value !== null);
-  const path = values.map((value, at) => (value === null ? '' : `${at > 0 && values[at - 1] !== null ? 'L' : 'M'}${at} ${100 - value}h.5`)).join('');
-  return [path, `from ${Math.min(...known)} to ${Math.max(...known)} %, last ${known.at(-1)} %`];
+// A history as a line, 100 high and one wide for each step, and in words.
+export function historyLine({activity_percent: values, step_s}) {
+  const known = values.filter((value) => value !== null), last = known.at(-1), steps = values.length - 1 - values.lastIndexOf(last);
+  const path = values.map((value, at) => (value === null ? '' : `${(values[at - 1] ?? null) === null ? 'M' : 'L'}${at} ${100 - value}h.5`)).join('');
+  return [path, `from ${Math.min(...known)} to ${Math.max(...known)} %, last ${last} %${steps > 0 ? ` ${span(steps * step_s)} ago` : ''}`];
 }
