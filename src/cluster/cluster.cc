@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kShortestWithdrawal{60'000};
 constexpr int kIntervalsUntilWithdrawn = 4;
+constexpr milliseconds kHistoryDeadline{30'000};
 
 ClusterTickOptions ClusterTickOptionsOf(const ClusterOptions& options) {
   ClusterTickOptions tick = options.tick;
@@ -31,6 +32,13 @@ PrometheusOptions PrometheusOptionsOf(const ClusterOptions& options) {
   prometheus.client.deadline = options.poller.client.deadline;
   prometheus.meaning = options.tick.in_use;
   return prometheus;
+}
+
+// A day of thousands of GPUs takes Prometheus seconds; only a thread of its own waits for it.
+PrometheusClientOptions HistoryOptionsOf(const ClusterOptions& options) {
+  PrometheusClientOptions history = PrometheusOptionsOf(options).of_client();
+  history.client.deadline = std::max(history.client.deadline, kHistoryDeadline);
+  return history;
 }
 
 // Checks the file with the credentials for servers; `path` may be empty. `wants_tls`: the file may
@@ -80,7 +88,7 @@ Cluster::Cluster(const ClusterOptions& options, const ClusterSeams& seams)
                  }),
       poller_(options.poller, discovery_.nodes(), seams.files, clock_, wakeup_),
       prometheus_(PrometheusOptionsOf(options), seams.files, seams.resolve, clock_, wakeup_),
-      history_(PrometheusOptionsOf(options).of_client(), seams.files, seams.resolve, clock_),
+      history_(HistoryOptionsOf(options), seams.files, seams.resolve, clock_),
       labels_(options.groups, seams.files, clock_, [this] { wakeup_.Nudge(); }),
       windows_(MetricsWindowOf(options.metrics_api.window, options.tick.in_use),
                !options.metrics_api.address.empty()),

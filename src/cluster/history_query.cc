@@ -1,6 +1,7 @@
 #include "cluster/history_query.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "absl/strings/str_format.h"
@@ -120,7 +121,8 @@ class HistoryText {
   HistoryText(Selection selection, std::string_view matchers)
       : selection_(std::move(selection)), matchers_(matchers) {}
 
-  // From 0 to 100.  `or` chooses for each GPU and each time.
+  // From 0 to 100.  `or` chooses for each GPU and each time; Prometheus copies its left side, so
+  // the measures are nested to the right.
   std::string Whole() const {
     const std::string instances = "GPU_I_ID!=\"\"";
     const std::string measures[] = {
@@ -134,8 +136,8 @@ class HistoryText {
                AnyOf("100 * DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", instances)),
     };
     std::string activity;
-    for (const std::string& measure : measures) {
-      activity += (activity.empty() ? "" : " or ") + measure;
+    for (const std::string& measure : std::views::reverse(measures)) {
+      activity = activity.empty() ? measure : absl::StrFormat("%s or (%s)", measure, activity);
     }
     return selection_.is_one_gpu ? activity : absl::StrFormat("avg(%s)", activity);
   }

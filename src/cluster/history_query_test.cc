@@ -54,15 +54,15 @@ std::string AllGpus(const std::string& matchers) {
   };
   const std::string own = "100 * podgpu_gpu_sm_active_ratio";
   const std::string parts = "GPU_I_ID!=\"\"";
-  return "avg(" + per_gpu(per_name(own + in("GPU_I_ID=\"\""))) + " or " +
+  return "avg(" + per_gpu(per_name(own + in("GPU_I_ID=\"\""))) + " or (" +
          either("100 * DCGM_FI_PROF_SM_ACTIVE" + in(""),
                 "100 * DCGM_FI_PROF_SM_UTIL_RATIO" + in("")) +
-         " or " +
+         " or (" +
          either("DCGM_FI_DEV_GPU_UTIL" + in(""), "100 * DCGM_FI_DEV_GPU_UTIL_RATIO" + in("")) +
-         " or " + per_gpu(per_name(own + in(parts))) + " or " +
+         " or (" + per_gpu(per_name(own + in(parts))) + " or (" +
          either("100 * DCGM_FI_PROF_GR_ENGINE_ACTIVE" + in(parts),
                 "100 * DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO" + in(parts)) +
-         ")";
+         ")))))";
 }
 
 size_t CountOf(const std::string& text, const std::string& part) {
@@ -82,7 +82,7 @@ TEST(HistoryQuery, SelectsOneGpuByBothSpellingsOfItsUuid) {
   const std::string promql = PromqlOf("node=gpu-node-2&gpu=3", "job=\"gpu\"");
   EXPECT_EQ(
       promql.find("max(100 * podgpu_gpu_sm_active_ratio{UUID=\"GPU-gpu-node-2\",GPU_I_ID="
-                  "\"\",job=\"gpu\"}) or max(100 * DCGM_FI_PROF_SM_ACTIVE{UUID="
+                  "\"\",job=\"gpu\"}) or (max(100 * DCGM_FI_PROF_SM_ACTIVE{UUID="
                   "\"GPU-gpu-node-2\",job=\"gpu\"} or 100 * DCGM_FI_PROF_SM_ACTIVE{uuid="
                   "\"GPU-gpu-node-2\",job=\"gpu\"} or 100 * DCGM_FI_PROF_SM_UTIL_RATIO{UUID="),
       0U)

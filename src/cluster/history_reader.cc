@@ -20,6 +20,7 @@ constexpr size_t kMostWanted = 32;
 constexpr size_t kMostKept = 512;
 constexpr int kHistorySchema = 1;
 constexpr double kMostPercent = 100;
+constexpr double kInaccuracy = 1;  // Counters of the hardware give ratios just above 1.
 
 TimeRange LastDay(WallTime now) {
   const int64_t now_s = std::chrono::floor<seconds>(now.time_since_epoch()).count();
@@ -47,8 +48,10 @@ History HistoryIn(const std::string& body, const TimeRange& range, PrometheusRep
     return Absent(range, reply.detail);
   }
   for (std::optional<double>& value : *values) {
-    if (value && (*value < 0 || *value > kMostPercent)) {
+    if (value && (*value < 0 || *value > kMostPercent + kInaccuracy)) {
       value.reset();  // No GPU has such a value.
+    } else if (value) {
+      value = std::min(*value, kMostPercent);
     }
   }
   if (std::ranges::none_of(*values, [](const auto& value) { return value.has_value(); })) {

@@ -103,11 +103,13 @@ class HistoryReaderTest : public testing::Test {
 };
 
 TEST_F(HistoryReaderTest, HasAValueForEachFiveMinutesOfADay) {
-  server_.AnswerValues("[" + std::to_string(kEnd - 300) + ",\"41.6\"],[" + std::to_string(kEnd) +
+  server_.AnswerValues("[" + std::to_string(kEnd - 600) + ",\"100.04\"],[" +
+                       std::to_string(kEnd - 300) + ",\"41.6\"],[" + std::to_string(kEnd) +
                        ",\"170\"]");
   const auto history = AwaitHistory("a");
   EXPECT_EQ(history->absent, "");
   ASSERT_EQ(history->percent.size(), 289U);
+  EXPECT_EQ(history->percent[286], 100);
   EXPECT_EQ(history->percent[287], 41.6);
   EXPECT_EQ(history->percent[288], std::nullopt) << "no GPU is busy for 170 %";
   const boost::json::value json = boost::json::parse(WriteHistory(*history));
