@@ -155,9 +155,9 @@ class HistoryText {
   }
 
   // Drops all other labels first, which makes the functions of labels cheaper for Prometheus.
-  std::string PerName(std::string series) const {
+  std::string PerName(std::string_view series) const {
     return selection_.is_one_gpu
-               ? series
+               ? std::string(series)
                : absl::StrFormat("max by (UUID, uuid, instance, gpu) (%s)", series);
   }
 
@@ -168,7 +168,7 @@ class HistoryText {
       absl::StrAppendFormat(&series, "%s%s{%s}", series.empty() ? "" : " or ", family,
                             Both(Both(selector, instances), matchers_));
     }
-    return PerName(std::move(series));
+    return PerName(series);
   }
 
   // SM activity in podgpu's own family.
@@ -179,7 +179,7 @@ class HistoryText {
       absl::StrAppendFormat(&series, " and on (UUID) podgpu_gpu_info{%s}",
                             Both(selection_.info, matchers_));
     }
-    return PerName(std::move(series));
+    return PerName(series);
   }
 
   const Selection selection_;

@@ -294,7 +294,8 @@ constexpr SlotRow kRows[] = {
      NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
        const PodFacts& pods = *in.facts.pods;
-       const bool may_be_missing = !pods.is_expected && pods.value == nullptr;
+       const bool may_be_missing =
+           !pods.is_expected && pods.value == nullptr && !pods.is_incomplete;
        may_be_missing ? out.Absent() : out.Flag(pods.state == PartState::kOk);
      }},
     {kSelf, "podgpu_pod_resources_pods", "gauge", "", "", "Pods in the kubelet's last good answer.",

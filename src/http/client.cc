@@ -147,10 +147,14 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     request_ = RequestText(question_);
     OnStream([this](auto& stream) {
       boost::asio::async_write(stream, boost::asio::buffer(request_),
-                               Next("asking", &Exchange::Read));
+                               [self = shared_from_this()](ErrorCode error, size_t /*count*/) {
+                                 self->write_failure_ = error;
+                                 self->Read();
+                               });
     });
   }
 
+  // A server may refuse a request of which it has read only a part; its answer says why.
   void Read() {
     OnStream([this](auto& stream) {
       stream.async_read_some(received_.Room(),
@@ -163,7 +167,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void OnRead(ErrorCode outcome, size_t count) {
     const ErrorCode error = received_.Parse(parser_, outcome, count);
     if (error && error != beast::http::error::need_more) {
-      Fail(error, "the answer");
+      write_failure_ ? Fail(write_failure_, "asking") : Fail(error, "the answer");
     } else {
       parser_.is_done() ? Take() : Read();
     }
@@ -212,6 +216,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   const HttpQuestion question_;
   HttpCallback done_;
   std::string request_;
+  ErrorCode write_failure_;
   AnswerBytes received_{size_t{4} * kMaxAnswerHeadBytes};
   beast::http::response_parser<beast::http::string_body> parser_;
 };

@@ -19,11 +19,11 @@ struct RawExchange {
   StatusOr<HttpAnswer> answer = absl::UnknownError("none");
 };
 
-RawExchange AskFor(std::string_view bytes, HttpQuestion question = {}) {
+RawExchange AskFor(std::string_view bytes, HttpQuestion question = {}, Reads reads = Reads::kAll) {
   const Listener listener =
       Listen({.host = "127.0.0.1", .port = 0, .path = {}}, SystemFiles()).value();
   RawExchange exchange;
-  std::jthread server([&] { exchange.request = ServeBytes(listener.socket.get(), bytes); });
+  std::jthread server([&] { exchange.request = ServeBytes(listener.socket.get(), bytes, reads); });
   question.ip = "127.0.0.1";
   question.port = listener.port;
   question.host = "node";
@@ -67,6 +67,20 @@ TEST(HttpClientRequest, SendsAFormWithPost) {
   const RawExchange large = AskFor("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", question);
   EXPECT_TRUE(large.request.ends_with("\r\n\r\n" + question.form));
   EXPECT_EQ(large.answer.ok() ? large.answer->body : "", "ok");
+}
+
+// The rest of the request cannot be sent.
+TEST(HttpClientRequest, TakesTheAnswerOfAServerThatHasReadOnlyTheHead) {
+  HttpQuestion question;
+  question.form = std::string(size_t{16} << 20, 'x');
+  const std::string refusal = "HTTP/1.1 413 -\r\nContent-Length: 2\r\n\r\nno";
+  const RawExchange large = AskFor(refusal, question, Reads::kHead);
+  ASSERT_TRUE(large.answer.ok()) << large.answer.status();
+  EXPECT_EQ(large.answer->status, 413);
+  EXPECT_EQ(large.answer->body, "no");
+  const RawExchange silent = AskFor("", question, Reads::kHead);
+  EXPECT_TRUE(silent.answer.status().ToString().find(": asking: ") != std::string::npos)
+      << silent.answer.status();
 }
 
 TEST(HttpClientAnswer, EndsWhereItsHeadSays) {

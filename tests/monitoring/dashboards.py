@@ -24,7 +24,7 @@ JOINS = {
     r" JHAD\b": joined(FACTS_OF_RANGE),
     r" HERE\b": f" and on (UUID) {FACTS}",
     r" HAD\b": f" and on (UUID) {FACTS_OF_RANGE}",
-    r" HELD\b": ' unless on (cluster, job, instance, NS, POD) up{cluster=~"$cluster", job=~"$job"}',
+    r" HELD\b": ' unless on (cluster, job, instance, NS, POD) last_over_time(up{cluster=~"$cluster", job=~"$job"}[15m])',
 }
 WORDS = {
     r"\bGPU\b": "UUID, $hostl, gpu",

@@ -13,8 +13,10 @@
 
 namespace podgpu {
 
-// Takes one connection, reads a request with its body, sends `answer` and closes.
-inline std::string ServeBytes(int listener, std::string_view answer) {
+enum class Reads { kAll, kHead };
+
+// Takes one connection, reads a request, sends `answer` and closes.
+inline std::string ServeBytes(int listener, std::string_view answer, Reads reads = Reads::kAll) {
   pollfd waits = {.fd = listener, .events = POLLIN, .revents = 0};
   ::poll(&waits, 1, -1);
   const FileDescriptor socket(::accept(listener, nullptr, nullptr));
@@ -25,7 +27,7 @@ inline std::string ServeBytes(int listener, std::string_view answer) {
   }
   constexpr std::string_view kLength = "Content-Length: ";
   const size_t at = request.find(kLength);
-  if (at != request.npos) {
+  if (at != request.npos && reads == Reads::kAll) {
     const std::string_view digits = std::string_view(request).substr(at + kLength.size());
     const size_t length = ParseDecimal(digits.substr(0, digits.find('\r'))).value_or(0);
     std::string body(length, '\0');
