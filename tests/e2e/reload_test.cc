@@ -115,8 +115,10 @@ TEST_F(Reload, AYamlConfigurationIsReadAndAChangedOneApplied) {
   const std::string path = files_.Write("config.yaml", kConfig);
   exporter_.emplace(node_, std::vector<std::string>{"--config-file=" + path});
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  // The first page may be older than the kubelet's first answer.
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
-    return page.Has("DCGM_FI_DEV_POWER_USAGE") && page.Has("DCGM_FI_DEV_GPU_TEMP");
+    return page.Has("DCGM_FI_DEV_POWER_USAGE", {R"(pod="train-1")"}) &&
+           page.Has("DCGM_FI_DEV_GPU_TEMP");
   })) << exporter_->Get("/");
   EXPECT_EQ(Page().Value("podgpu_collection_interval_seconds", {R"(collection="slow")"}), 3600);
   const std::set<std::string> powers = Page().Series({"DCGM_FI_DEV_POWER_USAGE"});
